@@ -1,0 +1,13 @@
+#!/bin/sh
+# run.sh MODE FILE ARGS…: prepares the clone (MODE is serve or test), then becomes `node FILE ARGS…`.
+# Every npm script goes through here. `exec` matters: signals sent to npm start reach the service.
+set -eu
+cd "$(dirname "$0")/.."
+mode=$1
+shift
+if ! command -v node >/dev/null 2>&1; then
+  echo "Node.js is not installed (any version from 20 on will do): https://nodejs.org" >&2
+  exit 1
+fi
+node=$(node scripts/prepare.mjs "$mode")
+exec "$node" "$@"

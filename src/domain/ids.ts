@@ -1,0 +1,39 @@
+// Identifiers: TypeIDs, that is a prefix, `_` and 26 lowercase base32 characters of a UUIDv7. They
+// are made in the application, so that a batch knows its ids before it is written.
+import { Context, Layer } from "effect"
+import { TypeID } from "typeid-js"
+import { v7 } from "uuid"
+
+export type IdPrefix = "cmt" | "mem" | "op" | "whk" | "tok"
+
+export class Ids extends Context.Service<
+  Ids,
+  {
+    /** A new id that sorts by `now` (milliseconds since the epoch). */
+    readonly next: (prefix: IdPrefix, now: number) => string
+    /** A new workspace id: «UUID string». */
+    readonly nextWorkspace: (now: number) => string
+  }
+>()("workspace-ledger/domain/Ids") {
+  static readonly layer = Layer.sync(Ids, () =>
+    Ids.of({
+      next: (prefix, now) =>
+        TypeID.fromUUIDBytes(prefix, v7({ msecs: now }, new Uint8Array(16))).toString(),
+      nextWorkspace: (now) => v7({ msecs: now })
+    })
+  )
+}
+
+const isIdWith = (prefix: string) => {
+  const pattern = new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`)
+  return (id: string) => pattern.test(id)
+}
+
+export const isCommitmentId = isIdWith("cmt")
+export const isMemoryId = isIdWith("mem")
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** The canonical (lower-case) form of a UUID, or undefined when the text is none. */
+export const canonicalUuid = (text: string): string | undefined =>
+  UUID.test(text) ? text.toLowerCase() : undefined

@@ -1,0 +1,51 @@
+// The one source of `now`: the Effect clock, put to the database's clock, so that replicas on hosts
+// whose clocks differ agree about time. There is no now() in any statement.
+import { Clock, Context, Effect, Layer, Ref } from "effect"
+import { SqlClient } from "effect/sql"
+
+export class LedgerClock extends Context.Service<
+  LedgerClock,
+  {
+    /** Milliseconds since the epoch. */
+    readonly now: Effect.Effect<number>
+  }
+>()("workspace-ledger/domain/LedgerClock") {
+  /** The Effect clock as it is: what tests under `TestClock` use. */
+  static readonly layerLocal = Layer.succeed(
+    LedgerClock,
+    LedgerClock.of({ now: Clock.currentTimeMillis })
+  )
+
+  /** Follows the database's clock, measured at start and every minute. */
+  static readonly layer = Layer.effect(
+    LedgerClock,
+    Effect.gen(function* () {
+      const offsetMillis = yield* Ref.make(yield* measureOffset)
+      yield* measureOffset.pipe(
+        Effect.flatMap((offset) => Ref.set(offsetMillis, offset)),
+        Effect.ignore({ log: "Debug" }),
+        Effect.delay("1 minute"),
+        Effect.forever,
+        Effect.forkScoped
+      )
+      return LedgerClock.of({
+        now: Effect.zipWith(Clock.currentTimeMillis, Ref.get(offsetMillis), (now, offset) =>
+          Math.round(now + offset)
+        )
+      })
+    })
+  )
+}
+
+/** A difference this small is the network's, not the clocks'. */
+const NOISE_MILLISECONDS = 50
+
+/** How far the database's clock is ahead, assuming that both ways of the question took as long. */
+const measureOffset = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const before = yield* Clock.currentTimeMillis
+  const rows = yield* sql<{ time: Date }>`select clock_timestamp() as time`
+  const after = yield* Clock.currentTimeMillis
+  const offset = (rows[0]?.time.getTime() ?? before) - (before + after) / 2
+  return Math.abs(offset) < NOISE_MILLISECONDS ? 0 : offset
+})

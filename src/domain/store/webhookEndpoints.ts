@@ -1,0 +1,82 @@
+// Table webhook_endpoints: the registered receivers of callbacks. Settings edit them; they are not a
+// projection of the ledger.
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import type { WebhookEndpoint } from "../records.ts"
+import { lists, texts, times } from "./columns.ts"
+
+interface EndpointRow {
+  readonly id: string
+  readonly url: string
+  readonly secret: string
+  readonly events: ReadonlyArray<string>
+  readonly states: ReadonlyArray<string>
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+const toEndpoint = (row: EndpointRow): WebhookEndpoint => ({
+  id: row.id,
+  url: row.url,
+  secret: row.secret,
+  events: row.events,
+  states: row.states,
+  createdAt: row.created_at.getTime(),
+  updatedAt: row.updated_at.getTime()
+})
+
+export const loadEndpointsAt = Effect.fnUntraced(function* (
+  workspaceId: string,
+  urls: ReadonlyArray<string>
+) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<EndpointRow>`
+    select * from webhook_endpoints
+    where workspace_id = ${workspaceId}::uuid and url = any(${texts(urls)})`
+  return rows.map(toEndpoint)
+})
+
+export const listEndpoints = Effect.fnUntraced(function* (workspaceId: string) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<EndpointRow>`
+    select * from webhook_endpoints
+    where workspace_id = ${workspaceId}::uuid
+    order by created_at, id`
+  return rows.map(toEndpoint)
+})
+
+export const saveEndpoints = Effect.fnUntraced(function* (
+  workspaceId: string,
+  endpoints: ReadonlyArray<WebhookEndpoint>
+) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into webhook_endpoints
+      (workspace_id, id, url, secret, events, states, created_at, updated_at)
+    select ${workspaceId}::uuid, id, url, secret,
+      array(select jsonb_array_elements_text(events::jsonb)),
+      array(select jsonb_array_elements_text(states::jsonb)),
+      created_at, updated_at
+    from unnest(
+      ${texts(endpoints.map((endpoint) => endpoint.id))},
+      ${texts(endpoints.map((endpoint) => endpoint.url))},
+      ${texts(endpoints.map((endpoint) => endpoint.secret))},
+      ${lists(endpoints.map((endpoint) => endpoint.events))},
+      ${lists(endpoints.map((endpoint) => endpoint.states))},
+      ${times(endpoints.map((endpoint) => endpoint.createdAt))},
+      ${times(endpoints.map((endpoint) => endpoint.updatedAt))}
+    ) as endpoint (id, url, secret, events, states, created_at, updated_at)
+    on conflict (workspace_id, id) do update set
+      secret = excluded.secret, events = excluded.events, states = excluded.states,
+      updated_at = excluded.updated_at`
+})
+
+/** Answers whether there was such an endpoint. */
+export const deleteEndpoint = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`
+    delete from webhook_endpoints
+    where workspace_id = ${workspaceId}::uuid and id = ${id}
+    returning id`
+  return rows.length > 0
+})

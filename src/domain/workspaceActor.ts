@@ -1,0 +1,146 @@
+// The workspace actor: a mailbox and the fiber that empties it. Everything that waits is performed
+// as one batch in one transaction; this is the only way to write the ledger. An actor lives while it
+// has mail.
+import { Context, Deferred, Effect, FiberSet, Layer, Metric, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Answer } from "./decideBatch.ts"
+import { type LedgerError, ServerError, UNEXPECTED_MESSAGE, unavailable } from "./errors.ts"
+import { Ids } from "./ids.ts"
+import { LedgerClock } from "./ledgerClock.ts"
+import type { OperationRequest } from "./operationRequest.ts"
+import { runBatch } from "./runBatch.ts"
+import type { OperationReceipt } from "./vocabulary.ts"
+
+/** One caller's operation. Its fiber only awaits the answer. */
+interface Mail {
+  readonly request: OperationRequest
+  readonly answer: Deferred.Deferred<OperationReceipt, LedgerError>
+  /** The caller has left. Before the operation was taken it is dropped; nothing taken is cancelled. */
+  abandoned: boolean
+}
+
+interface Mailbox {
+  waiting: Array<Mail>
+}
+
+/** Bounds of all mailboxes together; a write beyond them is refused at once. */
+const MAILBOX_OPERATIONS = 10_000
+const MAILBOX_CHARACTERS = 64 * 1024 * 1024
+/** Bounds of one batch, so that no transaction holds a workspace for long. */
+const BATCH_OPERATIONS = 500
+const BATCH_CHARACTERS = 8 * 1024 * 1024
+
+/** How long stopping waits for what was taken: longer only while the database is away. */
+const DRAIN_TIMEOUT = "4 seconds"
+
+const batchOperations = Metric.histogram("ledger_batch_operations", {
+  description: "Operations performed in one transaction.",
+  boundaries: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+})
+
+export class WorkspaceActors extends Context.Service<
+  WorkspaceActors,
+  {
+    /** Performs one operation. Answers when it is durable, or fails with nothing performed. */
+    readonly perform: (
+      workspaceId: string,
+      request: OperationRequest
+    ) => Effect.Effect<OperationReceipt, LedgerError>
+  }
+>()("workspace-ledger/domain/WorkspaceActors") {
+  static readonly layer = Layer.effect(
+    WorkspaceActors,
+    Effect.gen(function* () {
+      const services = yield* Effect.context<SqlClient.SqlClient | Ids | LedgerClock>()
+      const actors = yield* FiberSet.make()
+      const mailboxes = new Map<string, Mailbox>()
+      const held = { operations: 0, characters: 0 }
+      let stopping = false
+      // Stopping refuses new mail and waits until what was taken is answered.
+      yield* Effect.addFinalizer(() => {
+        stopping = true
+        return FiberSet.awaitEmpty(actors).pipe(Effect.timeoutOption(DRAIN_TIMEOUT))
+      })
+
+      const work = Effect.fnUntraced(function* (workspaceId: string, mailbox: Mailbox) {
+        while (mailbox.waiting.length > 0) {
+          const batch = takeBatch(mailbox)
+          yield* performBatch(workspaceId, batch)
+        }
+        mailboxes.delete(workspaceId)
+      }, Effect.provideContext(services))
+
+      const deliver = Effect.fnUntraced(function* (workspaceId: string, mail: Mail) {
+        const mailbox = mailboxes.get(workspaceId)
+        if (mailbox !== undefined) {
+          mailbox.waiting.push(mail)
+          return
+        }
+        const started: Mailbox = { waiting: [mail] }
+        mailboxes.set(workspaceId, started)
+        yield* FiberSet.run(actors, work(workspaceId, started))
+      })
+
+      const perform = (workspaceId: string, request: OperationRequest) =>
+        Effect.suspend(() => {
+          if (stopping) return unavailable("The service is stopping.")
+          const characters = request.payload.length
+          if (
+            held.operations >= MAILBOX_OPERATIONS ||
+            held.characters + characters > MAILBOX_CHARACTERS
+          ) {
+            return unavailable("The service is overloaded.")
+          }
+          held.operations += 1
+          held.characters += characters
+          const answer = Deferred.makeUnsafe<OperationReceipt, LedgerError>()
+          const mail: Mail = { request, answer, abandoned: false }
+          return deliver(workspaceId, mail).pipe(
+            Effect.andThen(Deferred.await(answer)),
+            Effect.ensuring(
+              Effect.sync(() => {
+                mail.abandoned = true
+                held.operations -= 1
+                held.characters -= characters
+              })
+            )
+          )
+        })
+      return WorkspaceActors.of({ perform })
+    })
+  )
+}
+
+/** Everything that waits, up to the bounds of a batch; at least one. */
+const takeBatch = (mailbox: Mailbox): ReadonlyArray<Mail> => {
+  let characters = 0
+  let count = 0
+  for (const mail of mailbox.waiting) {
+    characters += mail.request.payload.length
+    if (count > 0 && (count === BATCH_OPERATIONS || characters > BATCH_CHARACTERS)) break
+    count += 1
+  }
+  return mailbox.waiting.splice(0, count).filter((mail) => !mail.abandoned)
+}
+
+const performBatch = Effect.fnUntraced(function* (
+  workspaceId: string,
+  batch: ReadonlyArray<Mail>
+) {
+  if (batch.length === 0) return
+  yield* Metric.update(batchOperations, batch.length)
+  const requests = batch.map((mail) => mail.request)
+  const answers = yield* runBatch(workspaceId, requests).pipe(
+    // A defect must not end the actor, and its callers must not wait for ever.
+    Effect.catchCause((cause) =>
+      Effect.logError("A batch failed unexpectedly", cause).pipe(Effect.as([]))
+    )
+  )
+  for (const [index, mail] of batch.entries()) {
+    Deferred.doneUnsafe(mail.answer, Effect.fromResult(answers[index] ?? UNEXPECTED))
+  }
+})
+
+const UNEXPECTED: Answer = Result.fail(
+  new ServerError({ message: UNEXPECTED_MESSAGE, retryAfterSeconds: 1 })
+)

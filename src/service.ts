@@ -1,0 +1,87 @@
+// The service as one layer: settings, database, domain, and the doors to it. main.ts launches it;
+// tests build it in their own process.
+import * as fs from "node:fs"
+import type { AddressInfo } from "node:net"
+import * as os from "node:os"
+import { Console, Context, Effect, Layer } from "effect"
+import { announceAccess, prepareAccess } from "./access.ts"
+import { Configuration, ConfigurationError, type Settings } from "./config.ts"
+import * as Ledger from "./domain/ledger.ts"
+import * as Database from "./platform/database.ts"
+import { localCertificate } from "./platform/localCertificate.ts"
+import { serveOperations } from "./rest/operationsPort.ts"
+import { serve } from "./rest/server.ts"
+
+/** Where the service listens. */
+export class ServiceAddress extends Context.Service<
+  ServiceAddress,
+  {
+    readonly baseUrl: string
+    /** The operations port, when it is open. */
+    readonly operationsUrl: string | undefined
+    readonly caFile: string | null
+  }
+>()("workspace-ledger/ServiceAddress") {}
+
+const doors = Layer.effect(
+  ServiceAddress,
+  Effect.gen(function* () {
+    const settings = yield* Configuration
+    const access = yield* prepareAccess(settings)
+    const { caFile, tls } = yield* readTls(settings)
+    const address = yield* serve({
+      host: settings.host,
+      port: settings.port,
+      tls,
+      maxBodyBytes: settings.maxBodyBytes,
+      behindProxy: settings.behindProxy
+    })
+    const operationsUrl =
+      settings.operationsPort === undefined
+        ? undefined
+        : yield* serveOperations(settings.operationsPort)
+    const baseUrl = baseUrlOf(settings, address)
+    yield* Console.log(`listening on ${baseUrl}`)
+    yield* announceAccess(settings, access, { baseUrl, caFile })
+    return ServiceAddress.of({ baseUrl, operationsUrl, caFile })
+  })
+)
+
+/** The whole service; its scope is its life. */
+export const layer = doors.pipe(
+  Layer.provideMerge(Ledger.layer),
+  Layer.provideMerge(Database.layerForService),
+  Layer.provideMerge(Configuration.layer)
+)
+
+const readTls = Effect.fnUntraced(function* (settings: Settings) {
+  const { tls } = settings
+  switch (tls.mode) {
+    case "off":
+      return { tls: undefined, caFile: null }
+    case "files": {
+      const cert = yield* readFile("LEDGER_TLS_CERT", tls.certificate)
+      const key = yield* readFile("LEDGER_TLS_KEY", tls.key)
+      return { tls: { cert, key }, caFile: null }
+    }
+    case "local": {
+      const names = ["localhost", "127.0.0.1", "::1", os.hostname(), settings.host]
+      const { caFile, cert, key } = yield* localCertificate({ dataDir: settings.dataDir, names })
+      return { tls: { cert, key }, caFile }
+    }
+  }
+})
+
+const readFile = (variable: string, file: string) =>
+  Effect.try({
+    try: () => fs.readFileSync(file, "utf8"),
+    catch: () => new ConfigurationError(`The file that ${variable} names cannot be read: ${file}`)
+  })
+
+/** An address for every interface is reached on this machine by its loopback address. */
+const baseUrlOf = (settings: Settings, { port }: AddressInfo) => {
+  const scheme = settings.tls.mode === "off" ? "http" : "https"
+  const everywhere = settings.host === "0.0.0.0" || settings.host === "::"
+  const host = everywhere ? "127.0.0.1" : settings.host
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`
+}

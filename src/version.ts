@@ -1,0 +1,7 @@
+// The version of the program, and of the API that it serves (D24: additive only).
+import manifest from "../package.json" with { type: "json" }
+
+export const PROGRAM_VERSION = manifest.version
+
+/** `info.version` of the OpenAPI document and the header `Ledger-Version` of every response. */
+export const API_VERSION = "1.0.0"

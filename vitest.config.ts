@@ -1,0 +1,21 @@
+// Two projects: `unit` needs nothing but Node; `service` gets one throwaway PostgreSQL for the run,
+// and every test file clones its own database from a template.
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: "unit", include: ["test/**/*.unit.test.ts"] } },
+      {
+        test: {
+          name: "service",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/**/*.unit.test.ts"],
+          globalSetup: ["test/support/globalPostgres.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000
+        }
+      }
+    ]
+  }
+})
