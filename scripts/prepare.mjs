@@ -183,9 +183,11 @@ const runNpm = (parameters, node) => {
   const result = run(usesOwnCache() ? ["--cache", cache] : [])
   if (result.status === 0) return
   const output = `${result.stdout ?? ""}${result.stderr ?? ""}${result.error ?? ""}`.trim()
-  const lines = output.split("\n").slice(-15).join("\n")
+  const lines = output.split("\n").filter((line) => line.trim() !== "npm error")
+  // npm says what went wrong first, and where its log is last; a page of usage may be in between.
+  const shown = lines.length > 16 ? [...lines.slice(0, 12), "…", ...lines.slice(-2)] : lines
   throw new PrepareError(
-    `This command failed: npm ${parameters.join(" ")}\n${lines}\nA first run needs the npm registry, or a filled npm cache.`
+    `This command failed: npm ${parameters.join(" ")}\n${shown.join("\n")}\nA first run needs the npm registry, or a filled npm cache.`
   )
 }
 

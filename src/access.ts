@@ -21,7 +21,9 @@ export const prepareAccess = Effect.fnUntraced(function* (settings: Settings) {
   if (kept !== undefined && (yield* isKnown(kept))) return kept
   if (kept !== undefined) {
     const file = yield* setAside(settings.dataDir)
-    yield* Effect.logWarning(`This database does not know the token in credentials.json; it is now ${file}`)
+    yield* Effect.logWarning(
+      `This database does not know the token in credentials.json; it is now ${file}`
+    )
   }
   return yield* firstRun(settings.bootstrapName, keep)
 })

@@ -21,8 +21,8 @@ const optionalText = (name: string) => Config.option(Config.String(name))
 
 const Variables = Config.all({
   host: text("LEDGER_HOST", "127.0.0.1"),
-  port: Config.Port("LEDGER_PORT").pipe(Config.withDefault(8443)),
-  operationsPort: Config.option(Config.Port("LEDGER_OPS_PORT")),
+  port: Config.Int("LEDGER_PORT").pipe(Config.withDefault(8443)),
+  operationsPort: Config.option(Config.Int("LEDGER_OPS_PORT")),
   dataDir: text("LEDGER_DATA_DIR", ".ledger"),
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
   preparedStatements: Config.Boolean("LEDGER_PREPARED_STATEMENTS").pipe(Config.withDefault(true)),
@@ -83,18 +83,19 @@ type Values = Config.Success<typeof Variables>
 const refuse = (message: string) => Effect.fail(new ConfigurationError(message))
 
 const readSettings = Effect.gen(function* () {
-  const values = yield* Variables.pipe(
-    Effect.mapError((error) => new ConfigurationError(`A setting is not valid: ${error.message}`))
-  )
+  const values = yield* Variables.pipe(Effect.mapError(describeError))
   const tls = yield* readTls(values)
   const maxBodyBytes = parseBytes(values.maxBody)
   if (maxBodyBytes === undefined || maxBodyBytes < 1 || maxBodyBytes > MAX_BODY_BYTES) {
     return yield* refuse("LEDGER_MAX_BODY must be a size of 1 byte to 10MiB, such as 1MiB.")
   }
+  const operationsPort = Option.getOrUndefined(values.operationsPort)
+  yield* requirePort("LEDGER_PORT", values.port)
+  yield* requirePort("LEDGER_OPS_PORT", operationsPort ?? 0)
   return Configuration.of({
     host: values.host,
     port: values.port,
-    operationsPort: Option.getOrUndefined(values.operationsPort),
+    operationsPort,
     dataDir: values.dataDir,
     databaseUrl: Option.getOrUndefined(values.databaseUrl),
     preparedStatements: values.preparedStatements,
@@ -107,6 +108,16 @@ const readSettings = Effect.gen(function* () {
     bootstrap: yield* readBootstrap(values)
   })
 })
+
+/** The library says where the value stands; the name of the variable is what its setter knows. */
+const describeError = (error: Config.ConfigError) => {
+  const name = /\["(\w+)"\]/.exec(error.message)?.[1] ?? "A setting"
+  return new ConfigurationError(`${name} has a value that it cannot have. See the README's table.`)
+}
+
+/** Port 0 lets the system choose a free one. */
+const requirePort = (name: string, port: number) =>
+  port >= 0 && port <= 65_535 ? Effect.void : refuse(`${name} must be a port from 0 to 65535.`)
 
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)

@@ -1,12 +1,7 @@
 // The program: one layer, launched until SIGTERM or SIGINT.
 import { NodeRuntime } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
-import {
-  layerEnvironment,
-  layerLogging,
-  reportingFailures,
-  teardown
-} from "./platform/process.ts"
+import { layerEnvironment, layerLogging, reportingFailures, teardown } from "./platform/process.ts"
 import * as Service from "./service.ts"
 
 if (import.meta.main) {

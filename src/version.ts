@@ -1,5 +1,9 @@
 // The version of the program, and of the API that it serves (D24: additive only).
-import manifest from "../package.json" with { type: "json" }
+import { readFileSync } from "node:fs"
+
+const manifest: { readonly version: string } = JSON.parse(
+  readFileSync(new URL("../package.json", import.meta.url), "utf8")
+)
 
 export const PROGRAM_VERSION = manifest.version
 

@@ -49,11 +49,11 @@ export class Authenticator extends Context.Service<
       const resolver = RequestResolver.make<FindToken>((entries) =>
         findTokens(entries.map((entry) => entry.request.hash)).pipe(
           orServerError,
-          Effect.map((tokens) => {
-            for (const { completeUnsafe, request } of entries) {
+          Effect.map((tokens) =>
+            entries.forEach(({ completeUnsafe, request }) => {
               completeUnsafe(Exit.succeed(tokens.find((token) => isSame(token.hash, request.hash))))
-            }
-          }),
+            })
+          ),
           Effect.provideContext(services)
         )
       )

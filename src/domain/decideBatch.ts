@@ -106,7 +106,9 @@ class Batch {
   }
 
   #perform(request: OperationRequest): Answer {
-    return Result.map(this.#decide(request.operation), (recordId) => this.#record(request, recordId))
+    return Result.map(this.#decide(request.operation), (recordId) =>
+      this.#record(request, recordId)
+    )
   }
 
   /** Applies one operation to the draft and gives the id of the record it is about. */

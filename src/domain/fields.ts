@@ -4,8 +4,7 @@ import { z } from "zod"
 import { characterCount, LIMITS } from "./limits.ts"
 
 const shortEnough = (text: string) =>
-  text.length <= LIMITS.shortTextCharacters ||
-  characterCount(text) <= LIMITS.shortTextCharacters
+  text.length <= LIMITS.shortTextCharacters || characterCount(text) <= LIMITS.shortTextCharacters
 
 /** «`null` on an optional field is absent» (D10). */
 export const optional = <Schema extends z.ZodType>(schema: Schema) =>

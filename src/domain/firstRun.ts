@@ -8,7 +8,13 @@ import { LedgerClock } from "./ledgerClock.ts"
 import { orServerError } from "./store/failures.ts"
 import { findTokens, insertToken } from "./store/tokens.ts"
 import { countWorkspaces, insertWorkspace, lockFirstRun } from "./store/workspaces.ts"
-import { generateToken, hashToken, isTokenShaped, makeTokenRecord, TOKEN_CHARACTERS } from "./tokens.ts"
+import {
+  generateToken,
+  hashToken,
+  isTokenShaped,
+  makeTokenRecord,
+  TOKEN_CHARACTERS
+} from "./tokens.ts"
 
 export interface Access {
   readonly workspaceId: string
@@ -76,7 +82,5 @@ export const isKnown = Effect.fnUntraced(function* (access: Access) {
 
 const insertAdminToken = Effect.fnUntraced(function* (access: Access, now: number) {
   const id = (yield* Ids).next("tok", now)
-  yield* insertToken(
-    makeTokenRecord({ ...access, id, label: FIRST_LABEL, role: "admin", now })
-  )
+  yield* insertToken(makeTokenRecord({ ...access, id, label: FIRST_LABEL, role: "admin", now }))
 })

@@ -1,7 +1,8 @@
 // The hash chain: each entry's hash covers the entry and the hash before it, so that no entry can
 // be changed, removed or moved without every later hash telling.
-import canonicalize from "canonicalize"
+
 import { createHash } from "node:crypto"
+import canonicalize from "canonicalize"
 import type { LedgerEntry } from "./records.ts"
 
 /** Version of the entry's hashed form. Replay and verification dispatch on it. */
@@ -17,10 +18,7 @@ export const canonicalJson = (value: unknown): string => canonicalize(value) ?? 
  * SHA-256 over a JSON array of the format, the workspace, the sequence, the previous hash and the
  * entry. An array of strings and integers is its own canonical form.
  */
-export const entryHash = (
-  workspaceId: string,
-  entry: Omit<LedgerEntry, "hash">
-): Uint8Array => {
+export const entryHash = (workspaceId: string, entry: Omit<LedgerEntry, "hash">): Uint8Array => {
   const hashed = JSON.stringify([
     ENTRY_FORMAT,
     workspaceId,

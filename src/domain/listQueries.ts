@@ -6,7 +6,12 @@ import { InvalidRequest } from "./errors.ts"
 import { jsonProblem } from "./jsonValue.ts"
 import { characterCount, LIMITS, quote } from "./limits.ts"
 import { parseIso } from "./time.ts"
-import { COMMITMENT_STATES, type CommitmentState, MEMORY_STATUSES, type MemoryStatus } from "./vocabulary.ts"
+import {
+  COMMITMENT_STATES,
+  type CommitmentState,
+  MEMORY_STATUSES,
+  type MemoryStatus
+} from "./vocabulary.ts"
 
 const pageParameters = {
   limit: z
@@ -125,7 +130,10 @@ const tagList = (tags: string | undefined): ReadonlyArray<string> | undefined =>
 }
 
 /** «`limit` above 100 is clamped to 100 and `pagination.limit` says so» (D9). */
-const pageRange = (query: { readonly limit?: number | undefined; readonly offset?: number | undefined }) => ({
+const pageRange = (query: {
+  readonly limit?: number | undefined
+  readonly offset?: number | undefined
+}) => ({
   limit: Math.min(query.limit ?? LIMITS.pageSizeDefault, LIMITS.pageSize),
   offset: query.offset ?? 0
 })

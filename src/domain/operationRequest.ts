@@ -1,7 +1,8 @@
 // One operation on its way to the workspace actor, with what can be computed before the workspace is
 // locked: the text that the ledger will keep, and the fingerprint that an Idempotency-Key is held to.
-import { Result } from "effect"
+
 import { createHash } from "node:crypto"
+import { Result } from "effect"
 import { InvalidRequest } from "./errors.ts"
 import { canonicalJson } from "./hashChain.ts"
 import { LIMITS } from "./limits.ts"

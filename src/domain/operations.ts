@@ -17,10 +17,8 @@ import { isJsonObject, type JsonObject, jsonProblem } from "./jsonValue.ts"
 import { quote } from "./limits.ts"
 import { webhookFields } from "./webhookFields.ts"
 
-const shape = <const Name extends string, Fields extends z.ZodRawShape>(
-  op: Name,
-  fields: Fields
-) => z.object({ op: z.literal(op), ...fields, meta: optional(metadata) })
+const shape = <const Name extends string, Fields extends z.ZodRawShape>(op: Name, fields: Fields) =>
+  z.object({ op: z.literal(op), ...fields, meta: optional(metadata) })
 
 /** What an operation may carry, beside `op` and the optional `meta` that every operation accepts. */
 export const OPERATION_SHAPES = {

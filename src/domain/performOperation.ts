@@ -38,6 +38,7 @@ export const requireWorkspaceNamed = (body: { readonly workspaceId?: unknown }) 
     ? Effect.void
     : Effect.fail(
         new InvalidRequest({
-          message: 'The operation "webhook.register" requires the field "workspaceId" when the header X-Workspace-Id is not sent.'
+          message:
+            'The operation "webhook.register" requires the field "workspaceId" when the header X-Workspace-Id is not sent.'
         })
       )

@@ -15,7 +15,13 @@ import { listCommitments, readCommitment } from "./store/commitmentQueries.ts"
 import { orServerError } from "./store/failures.ts"
 import { readHead } from "./store/heads.ts"
 import { listMemories, readMemory } from "./store/memoryQueries.ts"
-import { commitmentListItem, commitmentView, memoryListItem, memoryView, statusView } from "./views.ts"
+import {
+  commitmentListItem,
+  commitmentView,
+  memoryListItem,
+  memoryView,
+  statusView
+} from "./views.ts"
 import type {
   Commitment,
   CommitmentListItem,
@@ -42,11 +48,7 @@ export const getStatus = (workspaceId: string): Read<StatusSnapshot> =>
 export const getCommitments = Effect.fnUntraced(function* (
   workspaceId: string,
   query: z.output<typeof CommitmentListQuery>
-): Effect.fn.Return<
-  Page<CommitmentListItem>,
-  InvalidRequest | ServerError,
-  SqlClient.SqlClient
-> {
+): Effect.fn.Return<Page<CommitmentListItem>, InvalidRequest | ServerError, SqlClient.SqlClient> {
   const filter = yield* Effect.fromResult(commitmentFilter(query))
   const { ledgerTime, records, total } = yield* orServerError(listCommitments(workspaceId, filter))
   return {

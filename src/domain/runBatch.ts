@@ -72,7 +72,10 @@ const decideAndWrite = Effect.fnUntraced(function* (workspaceId: string, request
 })
 
 /** Asked until the database answers: nobody is told «not performed» of something that was. */
-const CONFIRM_SCHEDULE = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
+const CONFIRM_SCHEDULE = Schedule.min([
+  Schedule.exponential("50 millis"),
+  Schedule.spaced("1 second")
+])
 
 /**
  * The connection was lost at COMMIT. The head's lock is taken first, so that a transaction which is
@@ -88,7 +91,9 @@ const confirm = Effect.fnUntraced(function* (outcome: BatchOutcome) {
     return yield* recordedOperations(workspaceId, outcome.entries)
   }).pipe(
     sql.withTransaction,
-    Effect.tapCause((cause) => Effect.logWarning("The outcome of a COMMIT is not known yet", cause)),
+    Effect.tapCause((cause) =>
+      Effect.logWarning("The outcome of a COMMIT is not known yet", cause)
+    ),
     Effect.sandbox,
     Effect.retry(CONFIRM_SCHEDULE),
     Effect.orDie
@@ -111,9 +116,7 @@ const isolate = Effect.fnUntraced(function* (
   const answers: Array<Answer> = []
   for (const request of requests) {
     const alone = yield* attempt(workspaceId, [request])
-    answers.push(
-      ...(Result.isSuccess(alone) ? alone.success : [refusal(alone.failure)])
-    )
+    answers.push(...(Result.isSuccess(alone) ? alone.success : [refusal(alone.failure)]))
   }
   return answers
 })

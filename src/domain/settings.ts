@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound, type ServerError } from "./errors.ts"
 import { canonicalUuid, Ids } from "./ids.ts"
-import { LedgerClock } from "./ledgerClock.ts"
 import { jsonProblem } from "./jsonValue.ts"
+import { LedgerClock } from "./ledgerClock.ts"
 import { characterCount, LIMITS, quote } from "./limits.ts"
 import { orServerError } from "./store/failures.ts"
 import * as Tokens from "./store/tokens.ts"
@@ -110,9 +110,7 @@ export const issueToken = Effect.fnUntraced(function* (
 ) {
   const workspace = yield* getWorkspace(workspaceId)
   const label = options.label === null ? null : yield* shortName("label", options.label)
-  return yield* orServerError(
-    storeToken({ workspaceId: workspace.id, label, role: options.role })
-  )
+  return yield* orServerError(storeToken({ workspaceId: workspace.id, label, role: options.role }))
 })
 
 const storeToken = Effect.fnUntraced(function* (options: {

@@ -36,4 +36,3 @@ const zoneOffsetMinutes = (zone: string): number | undefined => {
   if (hours > 23 || minutes > 59) return undefined
   return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes)
 }
-

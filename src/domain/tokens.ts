@@ -26,10 +26,7 @@ const checksum = (secret: string) => base62(BigInt(crc32(secret)), CHECKSUM_CHAR
 
 /** A new token: `wlt_`, 192 random bits and a checksum, all in base 62. */
 export const generateToken = (): string => {
-  const secret = base62(
-    BigInt(`0x${randomBytes(SECRET_BYTES).toString("hex")}`),
-    SECRET_CHARACTERS
-  )
+  const secret = base62(BigInt(`0x${randomBytes(SECRET_BYTES).toString("hex")}`), SECRET_CHARACTERS)
   return `${PREFIX}${secret}${checksum(secret)}`
 }
 

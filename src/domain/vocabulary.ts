@@ -3,13 +3,7 @@
 import { z } from "zod"
 
 export const COMMITMENT_STATES = ["open", "claimed", "in_review", "closed", "reopened"] as const
-export const MEMORY_STATUSES = [
-  "untriaged",
-  "triaged",
-  "linked",
-  "committed",
-  "dismissed"
-] as const
+export const MEMORY_STATUSES = ["untriaged", "triaged", "linked", "committed", "dismissed"] as const
 
 /** `reopened` can be asked for and is counted, but no commitment is ever stored in it (D4). */
 export type CommitmentState = Exclude<(typeof COMMITMENT_STATES)[number], "reopened">

@@ -12,10 +12,9 @@ export const FILTER_STATES = ["claimed", "closed"] as const
 
 const nonEmptyListOf = <const Names extends ReadonlyArray<string>>(names: Names) =>
   z
-    .array(
-      z.enum(names, { error: `must be one of: ${names.join(", ")}` }),
-      { error: "must be an array of strings" }
-    )
+    .array(z.enum(names, { error: `must be one of: ${names.join(", ")}` }), {
+      error: "must be an array of strings"
+    })
     .min(1, { error: "must not be empty" })
     .max(LIMITS.tags, { error: `must have at most ${LIMITS.tags} items` })
     .transform((given) => Array.from(new Set(given)))

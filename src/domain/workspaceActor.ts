@@ -123,10 +123,7 @@ const takeBatch = (mailbox: Mailbox): ReadonlyArray<Mail> => {
   return mailbox.waiting.splice(0, count).filter((mail) => !mail.abandoned)
 }
 
-const performBatch = Effect.fnUntraced(function* (
-  workspaceId: string,
-  batch: ReadonlyArray<Mail>
-) {
+const performBatch = Effect.fnUntraced(function* (workspaceId: string, batch: ReadonlyArray<Mail>) {
   if (batch.length === 0) return
   yield* Metric.update(batchOperations, batch.length)
   const requests = batch.map((mail) => mail.request)

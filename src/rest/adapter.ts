@@ -62,14 +62,22 @@ class AdapterResponse {
   }
 }
 
-type HandlerOptions = Parameters<typeof createOpenApiNodeHttpHandler<typeof appRouter, never, never>>[0]
+type HandlerOptions = Parameters<
+  typeof createOpenApiNodeHttpHandler<typeof appRouter, never, never>
+>[0]
 
 /** Calls the procedure of a REST path. Never rejects. */
 export const makeAdapter = () => {
   const handle = createOpenApiNodeHttpHandler({
     router: appRouter,
     createContext: ({ req }: { req: AdapterRequest }) => req.context,
-    onError: ({ error, req }: { error: Parameters<typeof errorOfTRPC>[0]; req: AdapterRequest }) => {
+    onError: ({
+      error,
+      req
+    }: {
+      error: Parameters<typeof errorOfTRPC>[0]
+      req: AdapterRequest
+    }) => {
       req.failure = errorOfTRPC(error)
     }
   } as unknown as HandlerOptions) as unknown as (

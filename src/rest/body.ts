@@ -40,7 +40,9 @@ const readBytes = (request: IncomingMessage, maxBytes: number) =>
         reject(tooLarge(maxBytes))
       } else chunks.push(chunk)
     })
-    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] ?? Buffer.of()) : Buffer.concat(chunks)))
+    request.on("end", () =>
+      resolve(chunks.length === 1 ? (chunks[0] ?? Buffer.of()) : Buffer.concat(chunks))
+    )
     request.on("error", () => reject(invalid("The request body ended early.")))
   })
 

@@ -22,7 +22,7 @@ import { readJsonBody } from "./body.ts"
 import { MethodNotAllowed, type Refusal, writeError, writeJson } from "./envelope.ts"
 import { parseQuery } from "./queryParameters.ts"
 import { type FrontOptions, headerText, makeContext } from "./requestContext.ts"
-import { allowedMethods, matchRoute, type Match, ROUTES } from "./routes.ts"
+import { allowedMethods, type Match, matchRoute, ROUTES } from "./routes.ts"
 import { parseTarget, type Target } from "./target.ts"
 import { makeTrpcHandler, TRPC_SEGMENT } from "./trpcHandler.ts"
 
@@ -46,7 +46,10 @@ export const makeFront = (options: FrontOptions) => {
     }
     const isOps = Result.isSuccess(target) && target.success.segments.join("/") === "ops"
     const authentication = await authenticate(run, request, isOps)
-    const { match, query } = route(request.method ?? "", Result.getOrThrowWith(target, (e) => e))
+    const { match, query } = route(
+      request.method ?? "",
+      Result.getOrThrowWith(target, (e) => e)
+    )
     const body =
       match.route === ROUTES.ops
         ? await readOperation(request, response, authentication)
@@ -136,6 +139,7 @@ const route = (method: string, target: Target) => {
   const allowed = allowedMethods(match.route)
   if (!allowed.split(", ").includes(method)) throw new MethodNotAllowed(method, allowed)
   const { query: shape } = match.route
-  const query = shape === undefined ? {} : Result.getOrThrowWith(parseQuery(target.query, shape), (e) => e)
+  const query =
+    shape === undefined ? {} : Result.getOrThrowWith(parseQuery(target.query, shape), (e) => e)
   return { match, query }
 }

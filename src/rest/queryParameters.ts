@@ -22,7 +22,10 @@ export const parseQuery = (
       return invalid(`The query parameter "${name}" is given more than once.`)
     }
     const value = convert(shape.shape[name], name, text)
-    if (value === undefined) return invalid(`The query parameter "${name}" ${wanted(shape.shape[name])}, not ${quote(text)}.`)
+    if (value === undefined)
+      return invalid(
+        `The query parameter "${name}" ${wanted(shape.shape[name])}, not ${quote(text)}.`
+      )
     values[name] = value
   }
   return Result.succeed(values)

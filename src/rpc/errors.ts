@@ -1,5 +1,5 @@
 // Typed errors of the domain as tRPC errors, by table, and back again for whoever writes them.
-import { TRPCError, type TRPC_ERROR_CODE_KEY } from "@trpc/server"
+import { type TRPC_ERROR_CODE_KEY, TRPCError } from "@trpc/server"
 import { Cause, Option } from "effect"
 import { z } from "zod"
 import {
@@ -54,7 +54,10 @@ export const errorOfTRPC = (error: TRPCError): LedgerError => {
 }
 
 const isLedgerError = (error: unknown): error is LedgerError =>
-  typeof error === "object" && error !== null && "_tag" in error && String(error._tag) in HTTP_STATUS
+  typeof error === "object" &&
+  error !== null &&
+  "_tag" in error &&
+  String(error._tag) in HTTP_STATUS
 
 /** Our schemas say what is wrong themselves; zod's own sentences are not repeated. */
 const inputMessage = (error: z.core.$ZodError): string => {

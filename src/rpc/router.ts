@@ -74,19 +74,14 @@ export const appRouter = router({
       .input(CommitmentListQuery)
       .output(pageOf(CommitmentListItem))
       .query(({ ctx, input }) =>
-        ctx
-          .run(getCommitments(ctx.caller.workspaceId, input), ctx.signal)
-          .then(pageAnswer(ctx))
+        ctx.run(getCommitments(ctx.caller.workspaceId, input), ctx.signal).then(pageAnswer(ctx))
       ),
     get: procedure
       .meta({ openapi: { method: "GET", path: "/commitments/{id}", operationId: "getCommitment" } })
       .input(id)
       .output(answerOf(Commitment))
       .query(({ ctx, input }) =>
-        ctx.run(
-          Effect.map(getCommitment(ctx.caller.workspaceId, input.id), success),
-          ctx.signal
-        )
+        ctx.run(Effect.map(getCommitment(ctx.caller.workspaceId, input.id), success), ctx.signal)
       )
   }),
   memories: router({

@@ -34,18 +34,18 @@ export const settingsRouter = router({
       .mutation(({ ctx, input }) => ctx.run(createWorkspace(input.name))),
     rename: adminProcedure
       .input(named)
-      .mutation(({ ctx, input }) =>
-        ctx.run(renameWorkspace(ctx.caller.workspaceId, input.name))
-      )
+      .mutation(({ ctx, input }) => ctx.run(renameWorkspace(ctx.caller.workspaceId, input.name)))
   }),
   tokens: router({
     list: adminProcedure.query(({ ctx }) => ctx.run(listTokens(ctx.caller.workspaceId))),
     /** The answer holds the token, for the only time. */
-    issue: adminProcedure.input(tokenOptions).mutation(({ ctx, input }) =>
-      ctx.run(
-        issueToken(ctx.caller.workspaceId, { label: input.label ?? null, role: input.role })
-      )
-    ),
+    issue: adminProcedure
+      .input(tokenOptions)
+      .mutation(({ ctx, input }) =>
+        ctx.run(
+          issueToken(ctx.caller.workspaceId, { label: input.label ?? null, role: input.role })
+        )
+      ),
     revoke: adminProcedure
       .input(byId)
       .mutation(({ ctx, input }) => ctx.run(revokeToken(ctx.caller.workspaceId, input.id)))

@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { CommitmentFilter } from "../listQueries.ts"
 import type { CommitmentRecord } from "../records.ts"
-import { type CommitmentRow, toCommitment } from "./commitments.ts"
 import { texts, time } from "./columns.ts"
+import { type CommitmentRow, toCommitment } from "./commitments.ts"
 import { HISTORY_COLUMNS, type HistoryRow, type ListPage, toHistory, toPage } from "./reading.ts"
 
 /** A page of commitments, newest first. */
@@ -23,8 +23,7 @@ export const listCommitments = Effect.fnUntraced(function* (
     ...(filter.since === undefined ? [] : [sql`updated_at > ${time(filter.since)}`]),
     ...(filter.reopened === undefined ? [] : [filter.reopened ? sql`reopened` : sql`not reopened`])
   ])
-  const total =
-    knownTotal(filter) ?? sql`(select count(*) from commitments where ${conditions})`
+  const total = knownTotal(filter) ?? sql`(select count(*) from commitments where ${conditions})`
   const rows = yield* sql<CommitmentRow & ListPage>`
     with page as (
       select * from commitments where ${conditions}

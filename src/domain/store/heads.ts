@@ -20,7 +20,9 @@ export const toHead = (row: HeadRow): Head => ({
   lastSeq: Number(row.last_seq),
   lastHash: row.last_hash,
   lastTime: row.last_time.getTime(),
-  counts: Object.fromEntries(COUNT_NAMES.map((name) => [name, Number(row[name])])) as unknown as Counts
+  counts: Object.fromEntries(
+    COUNT_NAMES.map((name) => [name, Number(row[name])])
+  ) as unknown as Counts
 })
 
 export const insertHead = Effect.fnUntraced(function* (workspaceId: string, now: number) {

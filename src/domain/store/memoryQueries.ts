@@ -8,7 +8,10 @@ import { type MemoryRow, toMemory } from "./memories.ts"
 import { HISTORY_COLUMNS, type HistoryRow, type ListPage, toHistory, toPage } from "./reading.ts"
 
 /** A page of memories, newest first; dismissed ones only when they are asked for (D7). */
-export const listMemories = Effect.fnUntraced(function* (workspaceId: string, filter: MemoryFilter) {
+export const listMemories = Effect.fnUntraced(function* (
+  workspaceId: string,
+  filter: MemoryFilter
+) {
   const sql = yield* SqlClient.SqlClient
   const { kind, page, since, status } = filter
   const conditions = sql.and([
