@@ -120,8 +120,9 @@ const installDependencies = (mode, node) => {
   const previous = readMarker()
   // A changed lock file must not take the test dependencies away from somebody who had them.
   const complete = mode === "test" || previous?.mode === "test"
-  const what = complete ? "all dependencies" : "dependencies"
-  say(`Installing ${what} (${previous === undefined ? "first run" : "they changed"})…`)
+  const what = complete ? "all dependencies, also those of the tests" : "dependencies"
+  const why = previous === undefined ? "first run" : "what was installed does not suffice"
+  say(`Installing ${what} (${why})…`)
   fs.rmSync(markerFile(), { force: true })
   // Said explicitly, because NODE_ENV=production in the environment would leave them out.
   const scope = complete ? "--include=dev" : "--omit=dev"

@@ -132,12 +132,14 @@ const keepSession = Effect.fnUntraced(function* (
   first: PgConnection.PgConnection,
   scope: Scope.Scope
 ) {
-  const postmaster = findPostmaster(cluster.home)
+  const started = findPostmaster(cluster.home)
   let session = first
   while (true) {
     const loss = yield* awaitLoss(session)
+    // A server that ended in good order has left no note; its address is still to be kept.
+    const previous = readPostmasterFile(cluster.home) ?? started
     yield* Effect.logError(`The connection that holds PostgreSQL was lost: ${loss.message}`)
-    session = yield* joinCluster(cluster, "service", scope, postmaster).pipe(
+    session = yield* joinCluster(cluster, "service", scope, previous).pipe(
       Effect.tapError((error) => Effect.logError(error.message)),
       Effect.retry(Schedule.spaced("5 seconds"))
     )

@@ -14,7 +14,7 @@ import {
   isAlive,
   launchPostmaster,
   type Postmaster,
-  removeStalePostmasterFile,
+  removeRemains,
   runProgram
 } from "./postgresProcess.ts"
 import { SUPERUSER } from "./postgresSession.ts"
@@ -137,7 +137,9 @@ export const startServer = Effect.fn("startServer")(function* (
     process.platform === "win32" ? "" : chooseSocketFolder(home, previous?.socketFolder)
   )
   const port = wantsTcp ? (previous?.port ?? (options.tcpPort || (yield* findFreePort))) : 5432
-  yield* attempt(`Cannot write into ${home.cluster}`, () => removeStalePostmasterFile(home))
+  if (previous !== undefined) {
+    yield* attempt(`Cannot write into ${home.cluster}`, () => removeRemains(home, previous))
+  }
   const settings = {
     ...SETTINGS,
     ...options.settings,

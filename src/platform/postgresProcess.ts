@@ -44,15 +44,22 @@ export const findPostmaster = (home: PostgresHome): Postmaster | undefined => {
 }
 
 /**
- * Removes the note of a dead postmaster. PostgreSQL does so itself, except when the process id is still
- * taken: by a dead process that was never reaped, or, after a container's restart, by a stranger.
- * Children of the dead one are no danger: PostgreSQL waits until its shared memory is free.
+ * Removes what a dead postmaster left: its note, and the lock beside its socket. PostgreSQL does so
+ * itself, except when the process id is still taken: by a dead process that was never reaped, or,
+ * after a container's restart, by a stranger. Children of the dead one are no danger: PostgreSQL
+ * waits until its shared memory is free.
  */
-export const removeStalePostmasterFile = (home: PostgresHome): void => {
-  const note = readPostmasterFile(home)
-  if (note === undefined || findPostmaster(home) !== undefined || !isTaken(note.pid)) return
-  fs.rmSync(pidFile(home), { force: true })
+export const removeRemains = (home: PostgresHome, dead: Postmaster): void => {
+  if (!isTaken(dead.pid) || (isAlive(dead.pid) && serves(dead.pid, home))) return
+  const socketLock = path.join(dead.socketFolder ?? "", `.s.PGSQL.${dead.port}.lock`)
+  for (const file of [pidFile(home), socketLock]) {
+    // Somebody may have started a server in the meantime: only what names the dead one is removed.
+    if (readPid(file) === dead.pid) fs.rmSync(file, { force: true })
+  }
 }
+
+const readPid = (file: string): number | undefined =>
+  Result.getOrUndefined(Result.try(() => Number.parseInt(fs.readFileSync(file, "utf8"), 10)))
 
 const pidFile = (home: PostgresHome): string => path.join(home.cluster, "postmaster.pid")
 
