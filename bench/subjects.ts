@@ -127,7 +127,7 @@ const createWorkspace = (baseUrl: string, admin: Access, name: string) =>
   }).pipe(
     Effect.map((text): Access => {
       const { data } = JSON.parse(text).result
-      return { workspaceId: data.workspaceId, token: data.token }
+      return { workspaceId: data.workspace.id, token: data.token.token }
     })
   )
 

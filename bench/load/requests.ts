@@ -1,6 +1,7 @@
 // The requests of each workload as the bytes that are sent. All text is ASCII.
-import type { Access, Workload } from "./job.ts"
+
 import type { Reply } from "./connection.ts"
+import type { Access, Workload } from "./job.ts"
 
 export interface RequestSource {
   /** The next request, given the answer to the last one. */

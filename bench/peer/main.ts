@@ -15,9 +15,12 @@ declare module "fastify" {
   }
 }
 
+/** As many as our service has. Measured: more of them only queue at the sequence row. */
+const CONNECTIONS = 10
+
 const pool = new pg.Pool({
   connectionString: process.env.DATABASE_URL,
-  max: Number(process.env.PEER_CONNECTIONS ?? 20)
+  max: CONNECTIONS
 })
 
 const app = Fastify({ logger: false, ajv: { customOptions: { discriminator: true } } })
@@ -25,7 +28,8 @@ const app = Fastify({ logger: false, ajv: { customOptions: { discriminator: true
 app.decorateRequest("caller", null as unknown as Caller)
 app.addHook("onRequest", async (request) => {
   const token = request.headers["x-proxy-token"]
-  if (typeof token !== "string") throw new Refusal(401, "UNAUTHORIZED", "X-Proxy-Token is required.")
+  if (typeof token !== "string")
+    throw new Refusal(401, "UNAUTHORIZED", "X-Proxy-Token is required.")
   const hash = createHash("sha256").update(token).digest()
   const { rows } = await pool.query({ ...FIND_TOKEN, values: [hash] })
   const found = rows[0]

@@ -76,7 +76,8 @@ const recordOf = async (pool: Pool, caller: Caller, operation: Operation, opId: 
     case "close":
       return inTransaction(pool, async (client) => {
         const state = await lockCommitment(client, caller, operation.id)
-        if (state !== "open" && state !== "claimed") throw refused("close", state, "open or claimed")
+        if (state !== "open" && state !== "claimed")
+          throw refused("close", state, "open or claimed")
         await client.query({ ...CLOSE[state], values: [...entry(operation.id), operation.result] })
         return operation.id
       })

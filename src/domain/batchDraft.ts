@@ -1,6 +1,7 @@
 // The working copy of a workspace while a batch is decided: what was loaded, overlaid with what the
 // operations so far have changed. Only decideBatch.ts uses it.
 import { Result } from "effect"
+import type { CallbackMove } from "./callback.ts"
 import { NotFound } from "./errors.ts"
 import { quote } from "./limits.ts"
 import type {
@@ -70,6 +71,7 @@ export class BatchDraft {
   readonly entries: Array<LedgerEntry> = []
   readonly newLinks: Array<Link> = []
   readonly newAnswers: Array<KeptAnswer> = []
+  readonly moves: Array<CallbackMove> = []
   readonly changedEndpoints = new Map<string, WebhookEndpoint>()
   readonly #linked: Set<string>
   readonly #endpoints: Map<string, WebhookEndpoint>

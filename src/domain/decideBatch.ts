@@ -2,6 +2,7 @@
 // answer for each and everything that is to be written. Called by the workspace actor only.
 import { Result } from "effect"
 import { BatchDraft, type KeptAnswer, type Loaded } from "./batchDraft.ts"
+import type { CallbackMove } from "./callback.ts"
 import { countChanges } from "./counts.ts"
 import { type CommitmentOperation, createCommitment, decideCommitment } from "./decideCommitment.ts"
 import { commitMemory, createMemory, decideMemory, type MemoryOperation } from "./decideMemory.ts"
@@ -20,6 +21,7 @@ import type {
   MemoryRecord,
   WebhookEndpoint
 } from "./records.ts"
+import { sendsCallback } from "./transitions.ts"
 import type { OperationReceipt } from "./vocabulary.ts"
 
 export type Answer = Result.Result<OperationReceipt, LedgerError>
@@ -35,6 +37,8 @@ export interface BatchOutcome {
   readonly links: ReadonlyArray<Link>
   readonly endpoints: ReadonlyArray<WebhookEndpoint>
   readonly keptAnswers: ReadonlyArray<KeptAnswer>
+  /** The moves that callbacks announce, in ledger order. */
+  readonly moves: ReadonlyArray<CallbackMove>
 }
 
 export interface Decider {
@@ -101,7 +105,8 @@ class Batch {
       memories: Array.from(draft.memories.changed.values()),
       links: draft.newLinks,
       endpoints: Array.from(draft.changedEndpoints.values()),
-      keptAnswers: draft.newAnswers
+      keptAnswers: draft.newAnswers,
+      moves: draft.moves
     }
   }
 
@@ -192,9 +197,13 @@ class Batch {
     const found = this.#draft.commitments.require(operation.id)
     if (Result.isFailure(found)) return Result.fail(found.failure)
     const now = Math.max(this.#time, found.success.updatedAt + 1)
+    const { state: previousState } = found.success
     return Result.map(decideCommitment(operation, found.success, now), (commitment) => {
       this.#time = now
       this.#draft.commitments.put(commitment)
+      if (sendsCallback(previousState, commitment.state)) {
+        this.#draft.moves.push({ previousState, commitment, seq: this.#nextSeq(), time: now })
+      }
       return commitment.id
     })
   }

@@ -22,6 +22,8 @@ export const decideWebhook = (
     secret: operation.secret,
     events: operation.events ?? EVENT_TYPES,
     states: operation.states ?? [],
+    enabled: context.known?.enabled ?? true,
+    previousSecret: null,
     createdAt: context.known?.createdAt ?? context.now,
     updatedAt: context.now
   })

@@ -4,7 +4,7 @@ import { Context, Layer } from "effect"
 import { TypeID } from "typeid-js"
 import { v7 } from "uuid"
 
-export type IdPrefix = "cmt" | "mem" | "op" | "whk" | "tok"
+export type IdPrefix = "cmt" | "mem" | "op" | "whk" | "tok" | "evt" | "dlv"
 
 export class Ids extends Context.Service<
   Ids,

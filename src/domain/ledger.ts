@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { Authenticator } from "./authenticate.ts"
+import * as Housekeeping from "./housekeeping.ts"
 import { Ids } from "./ids.ts"
 import { LedgerClock } from "./ledgerClock.ts"
 import { WorkspaceActors } from "./workspaceActor.ts"
@@ -14,6 +15,8 @@ export type LedgerServices =
   | Authenticator
   | WorkspaceActors
 
-export const layer = Layer.mergeAll(WorkspaceActors.layer, Authenticator.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Ids.layer, LedgerClock.layer))
-)
+export const layer = Layer.mergeAll(
+  WorkspaceActors.layer,
+  Authenticator.layer,
+  Housekeeping.layer
+).pipe(Layer.provideMerge(Layer.mergeAll(Ids.layer, LedgerClock.layer)))

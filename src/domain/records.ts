@@ -54,6 +54,10 @@ export interface WebhookEndpoint {
   readonly events: ReadonlyArray<string>
   /** Only moves into these states are sent; empty means every callback move. */
   readonly states: ReadonlyArray<string>
+  /** A disabled endpoint gets no new deliveries. */
+  readonly enabled: boolean
+  /** After a rotation both secrets sign for a while. */
+  readonly previousSecret: { readonly secret: string; readonly until: number } | null
   readonly createdAt: number
   readonly updatedAt: number
 }

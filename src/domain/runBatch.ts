@@ -6,6 +6,7 @@ import { type Answer, type BatchOutcome, decideBatch } from "./decideBatch.ts"
 import { InvalidRequest, ServerError, UNEXPECTED_MESSAGE, unavailable } from "./errors.ts"
 import { Ids } from "./ids.ts"
 import { LedgerClock } from "./ledgerClock.ts"
+import { recordLedgerTime } from "./ledgerMetrics.ts"
 import type { OperationRequest } from "./operationRequest.ts"
 import { limitTransaction, loadNamed, saveOutcome } from "./store/batches.ts"
 import { recordedOperations } from "./store/entries.ts"
@@ -68,6 +69,7 @@ const decideAndWrite = Effect.fnUntraced(function* (workspaceId: string, request
   const loaded = yield* loadNamed(head, requests, now)
   const outcome = decideBatch(loaded, requests, { nextId: (yield* Ids).next, now })
   yield* saveOutcome(outcome)
+  yield* recordLedgerTime(outcome.head, now)
   return outcome
 })
 

@@ -160,11 +160,11 @@ const rowDifference = <Row, Record extends object>(
   compact: (row: Row) => Record
 ): Difference | undefined => {
   if (expected === undefined) return SURPLUS
-  // `meta` is text: what somebody wrote into it need not be JSON.
-  const stored = Result.try(() => compact(row))
-  return Result.isSuccess(stored)
-    ? firstDifference(stored.success, expected)
-    : { field: "meta", stored: "a text that is not JSON", expected: "an object" }
+  // A row that was tampered with may hold what no record has: `meta` that is no JSON, a time without end.
+  const compared = Result.try(() => firstDifference(compact(row), expected))
+  return Result.isSuccess(compared)
+    ? compared.success
+    : { field: "row", stored: "values that cannot be read", expected: "a record" }
 }
 
 const linksProblem = Effect.fnUntraced(function* (

@@ -1,12 +1,13 @@
 // The workspace actor: a mailbox and the fiber that empties it. Everything that waits is performed
 // as one batch in one transaction; this is the only way to write the ledger. An actor lives while it
 // has mail.
-import { Context, Deferred, Effect, FiberSet, Layer, Metric, Result } from "effect"
+import { Context, Deferred, Effect, FiberSet, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Answer } from "./decideBatch.ts"
 import { type LedgerError, ServerError, UNEXPECTED_MESSAGE, unavailable } from "./errors.ts"
 import { Ids } from "./ids.ts"
 import { LedgerClock } from "./ledgerClock.ts"
+import { recordBatch } from "./ledgerMetrics.ts"
 import type { OperationRequest } from "./operationRequest.ts"
 import { runBatch } from "./runBatch.ts"
 import type { OperationReceipt } from "./vocabulary.ts"
@@ -32,11 +33,6 @@ const BATCH_CHARACTERS = 8 * 1024 * 1024
 
 /** How long stopping waits for what was taken: longer only while the database is away. */
 const DRAIN_TIMEOUT = "4 seconds"
-
-const batchOperations = Metric.histogram("ledger_batch_operations", {
-  description: "Operations performed in one transaction.",
-  boundaries: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
-})
 
 export class WorkspaceActors extends Context.Service<
   WorkspaceActors,
@@ -125,7 +121,7 @@ const takeBatch = (mailbox: Mailbox): ReadonlyArray<Mail> => {
 
 const performBatch = Effect.fnUntraced(function* (workspaceId: string, batch: ReadonlyArray<Mail>) {
   if (batch.length === 0) return
-  yield* Metric.update(batchOperations, batch.length)
+  yield* recordBatch(batch.length)
   const requests = batch.map((mail) => mail.request)
   const answers = yield* runBatch(workspaceId, requests).pipe(
     // A defect must not end the actor, and its callers must not wait for ever.

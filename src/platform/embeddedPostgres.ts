@@ -59,8 +59,11 @@ export const startEmbeddedPostgres = Effect.fn("startEmbeddedPostgres")(function
   const scope = yield* Effect.scope
   // Finalizers run in reverse: stop watching, stop PostgreSQL, and only then give the locks back.
   const sessions = yield* Scope.fork(scope)
-  const session = yield* joinCluster(cluster, "service", sessions, readPostmasterFile(cluster.home))
-  yield* Effect.addFinalizer(() => stopCluster(cluster))
+  const session = yield* Effect.acquireRelease(
+    joinCluster(cluster, "service", sessions, readPostmasterFile(cluster.home)),
+    () => stopCluster(cluster),
+    { interruptible: true }
+  )
   yield* Effect.forkIn(keepSession(cluster, session, sessions), scope)
   return yield* connectionTo(cluster.home, DATABASE)
 })
@@ -74,13 +77,15 @@ export const joinEmbeddedPostgres = Effect.fn("joinEmbeddedPostgres")(function* 
 ): Effect.fn.Return<PostgresConnection, PostgresError, Scope.Scope> {
   const cluster = yield* prepare(options)
   const sessions = yield* Scope.fork(yield* Effect.scope)
-  const session = yield* joinCluster(cluster, "command", sessions, readPostmasterFile(cluster.home))
-  yield* Effect.addFinalizer(() =>
-    leave(session).pipe(
-      Effect.flatMap((last) => (last ? stopCluster(cluster) : Effect.void)),
-      // The service that held the cluster was faster: there is nothing left to leave.
-      Effect.ignore
-    )
+  yield* Effect.acquireRelease(
+    joinCluster(cluster, "command", sessions, readPostmasterFile(cluster.home)),
+    (session) =>
+      leave(session).pipe(
+        Effect.flatMap((last) => (last ? stopCluster(cluster) : Effect.void)),
+        // The service that held the cluster was faster: there is nothing left to leave.
+        Effect.ignore
+      ),
+    { interruptible: true }
   )
   return yield* connectionTo(cluster.home, DATABASE)
 })
@@ -113,12 +118,13 @@ const joinCluster = (
   previous: Postmaster | undefined
 ): Effect.Effect<PgConnection.PgConnection, PostgresError> =>
   Effect.gen(function* () {
-    if (findPostmaster(cluster.home) === undefined) {
-      yield* startServer(cluster.home, cluster.binaries, cluster.options, previous)
-    }
+    const isRunning = findPostmaster(cluster.home) !== undefined
+    if (!isRunning) yield* startServer(cluster.home, cluster.binaries, cluster.options, previous)
     const attempt = yield* Scope.fork(scope)
     return yield* openSession(cluster.home, role).pipe(
       Scope.provide(attempt),
+      // A start that is broken off takes the server that it just started with it.
+      Effect.onInterrupt(() => (isRunning ? Effect.void : stopCluster(cluster))),
       Effect.onError((cause) => Scope.close(attempt, Exit.failCause(cause)))
     )
   }).pipe(

@@ -71,7 +71,7 @@ export const appRouter = router({
   commitments: router({
     list: procedure
       .meta({ openapi: { method: "GET", path: "/commitments", operationId: "listCommitments" } })
-      .input(CommitmentListQuery)
+      .input(CommitmentListQuery.default({}))
       .output(pageOf(CommitmentListItem))
       .query(({ ctx, input }) =>
         ctx.run(getCommitments(ctx.caller.workspaceId, input), ctx.signal).then(pageAnswer(ctx))
@@ -87,7 +87,7 @@ export const appRouter = router({
   memories: router({
     list: procedure
       .meta({ openapi: { method: "GET", path: "/memories", operationId: "listMemories" } })
-      .input(MemoryListQuery)
+      .input(MemoryListQuery.default({}))
       .output(pageOf(MemoryListItem))
       .query(({ ctx, input }) =>
         ctx.run(getMemories(ctx.caller.workspaceId, input), ctx.signal).then(pageAnswer(ctx))

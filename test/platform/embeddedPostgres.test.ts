@@ -1,26 +1,23 @@
 // The embedded PostgreSQL with real clusters in temporary folders: who starts it, who may stop it,
 // and what is left after each kind of sudden death.
 
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
-import { once } from "node:events"
+import { execFileSync, spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { createInterface } from "node:readline"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
 import {
   type EmbeddedPostgresOptions,
   joinEmbeddedPostgres,
-  type PostgresConnection,
   startEmbeddedPostgres
 } from "../../src/platform/embeddedPostgres.ts"
+import { ask, end, hold, holder, isRunning, postmasterPid, run } from "../support/cluster.ts"
 import { withClient } from "../support/postgres.ts"
 
 const isRoot = process.getuid?.() === 0
 const settings = { fsync: "off" }
-const holder = path.join(import.meta.dirname, "../support/holdPostgres.ts")
 let workFolder = ""
 
 beforeAll(() => {
@@ -34,56 +31,6 @@ const start = (dataDir: string, more?: Partial<EmbeddedPostgresOptions>) =>
   startEmbeddedPostgres({ dataDir, settings, ...more })
 
 const folder = (name: string) => path.join(workFolder, name)
-
-const ask = (connection: PostgresConnection, text: string) =>
-  Effect.promise(() =>
-    withClient(connection, async (client) => {
-      const { rows } = await client.query({ text, rowMode: "array" })
-      return rows[0]
-    })
-  )
-
-const run = (connection: PostgresConnection, statement: string) =>
-  Effect.promise(() => withClient(connection, (client) => client.query(statement)))
-
-const postmasterPid = (dataDir: string) =>
-  Number(fs.readFileSync(path.join(dataDir, "postgres/data/postmaster.pid"), "utf8").split("\n")[0])
-
-const isRunning = (pid: number) => {
-  try {
-    process.kill(pid, 0)
-    return !/^\d+ \(.*\) Z/s.test(fs.readFileSync(`/proc/${pid}/stat`, "utf8"))
-  } catch (error) {
-    return (
-      error instanceof Error &&
-      "code" in error &&
-      error.code === "ENOENT" &&
-      !fs.existsSync("/proc/self")
-    )
-  }
-}
-
-/** Another process that holds the cluster, and the first line that it prints. */
-const hold = Effect.fnUntraced(function* (dataDir: string, ids?: { uid: number; gid: number }) {
-  const child = yield* Effect.acquireRelease(
-    Effect.sync(() =>
-      spawn(process.execPath, [holder, dataDir], { stdio: ["ignore", "pipe", "inherit"], ...ids })
-    ),
-    (process_) => Effect.promise(() => end(process_, "SIGTERM"))
-  )
-  const answer = yield* Effect.promise(async () => {
-    const [line] = await once(createInterface({ input: child.stdout }), "line")
-    return JSON.parse(String(line)) as { path?: string; reason?: string; message?: string }
-  })
-  return { child, answer }
-})
-
-const end = async (child: ChildProcess, signal: NodeJS.Signals) => {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, "exit")
-  child.kill(signal)
-  await exited
-}
 
 describe("a service", () => {
   it.live("makes a private UTF-8 cluster on a Unix socket and leaves no process behind", () =>

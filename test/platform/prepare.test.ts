@@ -11,13 +11,14 @@ import { onTestFinished } from "vitest"
 
 const isRoot = process.getuid?.() === 0
 const project = path.join(import.meta.dirname, "../..")
+const SCRIPTS = ["scripts/prepare.mjs", "scripts/prepareLock.mjs", "scripts/run.sh"]
 let clone = ""
 
 beforeEach(() => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "ledger-clone-"))
   clone = folder
   onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }))
-  for (const file of ["scripts/prepare.mjs", "scripts/run.sh", "bin/ledger.mjs"]) {
+  for (const file of [...SCRIPTS, "bin/ledger.mjs"]) {
     fs.mkdirSync(path.dirname(inClone(file)), { recursive: true })
     fs.copyFileSync(path.join(project, file), inClone(file))
   }

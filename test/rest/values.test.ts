@@ -193,15 +193,13 @@ describe("D20: any other text comes back as it was given", () => {
     }
   )
 
-  it.each(["javascript:alert(1)", "data:text/html,x", "not a url", `https://${"a".repeat(65_536)}`])(
-    "evidence url %.40s",
-    async (link) => {
-      const id = await commitmentIn(service)
-      const evidence = [{ type: "pr", url: link }]
-      await service.record({ op: "close", id, result: "pass", evidence })
-      assert.deepStrictEqual((await read(id)).evidence, evidence)
-    }
-  )
+  it("a link of evidence, which is only kept and shown", async () => {
+    const id = await commitmentIn(service)
+    const links = ["javascript:alert(1)", "data:text/html,x", "not a url", "a".repeat(65_536)]
+    const evidence = links.map((url) => ({ type: "pr", url }))
+    await service.record({ op: "close", id, result: "pass", evidence })
+    assert.deepStrictEqual((await read(id)).evidence, evidence)
+  })
 })
 
 /** Bodies are written as text here: JavaScript has no literal for what some of them hold. */

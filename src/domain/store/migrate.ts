@@ -3,8 +3,9 @@
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { createLedger } from "./migrations/0001_ledger.ts"
+import { createDeliveries } from "./migrations/0002_deliveries.ts"
 
-const MIGRATIONS = { "0001_ledger": createLedger }
+const MIGRATIONS = { "0001_ledger": createLedger, "0002_deliveries": createDeliveries }
 
 /** Any number will do, as long as it stays the same. */
 const MIGRATION_LOCK = 7_236_401_225

@@ -11,6 +11,9 @@ interface EndpointRow {
   readonly secret: string
   readonly events: ReadonlyArray<string>
   readonly states: ReadonlyArray<string>
+  readonly enabled: boolean
+  readonly previous_secret: string | null
+  readonly previous_secret_until: Date | null
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -21,6 +24,11 @@ const toEndpoint = (row: EndpointRow): WebhookEndpoint => ({
   secret: row.secret,
   events: row.events,
   states: row.states,
+  enabled: row.enabled,
+  previousSecret:
+    row.previous_secret === null || row.previous_secret_until === null
+      ? null
+      : { secret: row.previous_secret, until: row.previous_secret_until.getTime() },
   createdAt: row.created_at.getTime(),
   updatedAt: row.updated_at.getTime()
 })
@@ -67,8 +75,8 @@ export const saveEndpoints = Effect.fnUntraced(function* (
       ${times(endpoints.map((endpoint) => endpoint.updatedAt))}
     ) as endpoint (id, url, secret, events, states, created_at, updated_at)
     on conflict (workspace_id, id) do update set
-      secret = excluded.secret, events = excluded.events, states = excluded.states,
-      updated_at = excluded.updated_at`
+      secret = excluded.secret, previous_secret = null, previous_secret_until = null,
+      events = excluded.events, states = excluded.states, updated_at = excluded.updated_at`
 })
 
 /** Answers whether there was such an endpoint. */

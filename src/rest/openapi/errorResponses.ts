@@ -89,7 +89,7 @@ const ERRORS = {
     status: 405,
     code: "INVALID_REQUEST",
     description: "The path does not have the method.",
-    messages: { method: "The method GET is not allowed here. Allowed: POST." }
+    messages: { method: "The method DELETE is not allowed here. Allowed: POST." }
   },
   OnlyGet: {
     status: 405,
@@ -156,9 +156,11 @@ const errorResponse = (name: ErrorName): Response => {
 /** Strict readers look at each part of an `allOf` alone, so this one names the message too. */
 const withCode = (code: ErrorCode): Schema => ({
   type: "object",
+  required: ["error"],
   properties: {
     error: {
       type: "object",
+      required: ["code", "message"],
       properties: { code: { type: "string", const: code }, message: { type: "string" } }
     }
   }

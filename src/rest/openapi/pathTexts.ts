@@ -22,7 +22,7 @@ export const PATH_TEXTS: Readonly<Record<string, PathText>> = {
     tag: "Ledger",
     summary: "Perform one operation",
     description:
-      "The only write path. The field `op` selects the operation; it is written to the ledger and performed in one transaction. An error means that nothing was performed. `webhook.register` may be sent with a bearer token; every other operation needs the two headers.",
+      "The only write path. The field `op` selects the operation; it is written to the ledger and performed in one transaction. An error means that nothing was performed. `webhook.register` may be sent with a bearer token, and then names the workspace in `workspaceId` or in the header X-Workspace-Id; every other operation needs the two headers.",
     answer: "OperationReceipt",
     answerDescription: "The operation is performed, and its ledger entry will outlast a crash.",
     isList: false,

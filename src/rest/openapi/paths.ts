@@ -1,5 +1,6 @@
 // The paths of the document: what the router knows (path, method, operationId, parameters), with
 // texts, both headers, the answer and every error that the front can send.
+import { LIMITS } from "../../domain/limits.ts"
 import { ANSWER_EXAMPLES } from "./answerExamples.ts"
 import {
   type DocumentedOperation,
@@ -49,8 +50,7 @@ const documentedWrite = (path: string, generated: DocumentedOperation): Document
     parameters: [...(parameters ?? []), parameterRef("IdempotencyKey")],
     requestBody: {
       required: true,
-      description:
-        "One operation, as JSON in UTF-8: at most 1 MiB unless the service is configured otherwise, nested at most 64 deep, without NUL characters and lone surrogates.",
+      description: BODY_DESCRIPTION,
       content: {
         "application/json": { schema: schemaRef("Operation"), examples: operationExamples() }
       }
@@ -58,6 +58,8 @@ const documentedWrite = (path: string, generated: DocumentedOperation): Document
     responses: { ...responses, 200: { ...responses?.[200], links: LINKS } }
   }
 }
+
+const BODY_DESCRIPTION = `One operation, as JSON in UTF-8: at most 1 MiB unless the service is configured otherwise, nested at most ${LIMITS.jsonDepth} deep, without NUL characters and lone surrogates.`
 
 const answer = ({ answer, answerDescription, isList }: PathText): Response => ({
   description: answerDescription,

@@ -1,0 +1,131 @@
+// The outbox: in the transaction of a batch, an event for each callback move and a delivery for each
+// endpoint that wants it. The rows are the promise; handing over after COMMIT only saves a look.
+import { randomUUID } from "node:crypto"
+import { Effect } from "effect"
+import { type CallbackMove, callbackPayload } from "./callback.ts"
+import type { BatchOutcome } from "./decideBatch.ts"
+import { type ClaimedDelivery, DeliveryHandoff, LEASE_MILLISECONDS } from "./deliveryHandoff.ts"
+import { Ids } from "./ids.ts"
+import type { WebhookEndpoint } from "./records.ts"
+import { readEvidence } from "./store/evidence.ts"
+import { insertOutbox, type NewDelivery, type NewEvent } from "./store/outbox.ts"
+import { listEndpoints } from "./store/webhookEndpoints.ts"
+import { readWorkspace } from "./store/workspaces.ts"
+import { EVENT_TYPES } from "./webhookFields.ts"
+
+/** What the batch has promised and this replica may start at once. */
+export interface Handover {
+  readonly deliveries: ReadonlyArray<ClaimedDelivery>
+  /** There is more in the outbox than these. */
+  readonly more: boolean
+}
+
+const NOTHING: Handover = { deliveries: [], more: false }
+
+/**
+ * Writes what the moves of a batch promise. Endpoints are read here, under the head's lock, so that
+ * one registered on another replica gets the next move.
+ */
+export const writeOutbox = Effect.fnUntraced(function* (outcome: BatchOutcome, now: number) {
+  if (outcome.moves.length === 0) return NOTHING
+  const { workspaceId } = outcome.head
+  const endpoints = yield* listEndpoints(workspaceId)
+  const wanted = outcome.moves.flatMap((move) => {
+    const receivers = endpoints.filter((endpoint) => wants(endpoint, move))
+    return receivers.length === 0 ? [] : [{ move, receivers }]
+  })
+  if (wanted.length === 0) return NOTHING
+  const events = yield* makeEvents(
+    workspaceId,
+    wanted.map(({ move }) => move)
+  )
+  const handoff = yield* DeliveryHandoff
+  const deliveries = yield* makeDeliveries(
+    handoff,
+    wanted.map(({ receivers }, index) => ({ event: events[index], receivers })),
+    now
+  )
+  const claimed = yield* insertOutbox({
+    workspaceId,
+    events,
+    deliveries,
+    replicaId: handoff.replicaId,
+    now,
+    claimedUntil: now + LEASE_MILLISECONDS
+  })
+  return toHandover(workspaceId, events, deliveries, claimed)
+})
+
+const wants = (endpoint: WebhookEndpoint, { commitment }: CallbackMove) =>
+  endpoint.enabled &&
+  endpoint.events.includes(EVENT_TYPES[0]) &&
+  (endpoint.states.length === 0 || endpoint.states.includes(commitment.state))
+
+const makeEvents = Effect.fnUntraced(function* (
+  workspaceId: string,
+  moves: ReadonlyArray<CallbackMove>
+) {
+  const ids = yield* Ids
+  const workspace = yield* readWorkspace(workspaceId)
+  const evidence = yield* readEvidence(
+    workspaceId,
+    moves.map(({ commitment }) => commitment.id)
+  )
+  return moves.map((move): NewEvent => {
+    // A later operation of the same batch may have brought more: that is not of this moment.
+    const present = evidence.filter(
+      ({ commitmentId, seq }) => commitmentId === move.commitment.id && seq <= move.seq
+    )
+    return {
+      id: ids.next("evt", move.time),
+      type: EVENT_TYPES[0],
+      seq: move.seq,
+      commitmentId: move.commitment.id,
+      payload: callbackPayload({ id: workspaceId, name: workspace?.name ?? "" }, move, present)
+    }
+  })
+})
+
+const makeDeliveries = Effect.fnUntraced(function* (
+  handoff: DeliveryHandoff["Service"],
+  wanted: ReadonlyArray<{
+    readonly event: NewEvent | undefined
+    readonly receivers: ReadonlyArray<WebhookEndpoint>
+  }>,
+  now: number
+) {
+  const ids = yield* Ids
+  const room = new Map<string, number>()
+  return wanted.flatMap(({ event, receivers }) =>
+    event === undefined
+      ? []
+      : receivers.map((endpoint): NewDelivery => {
+          const left = room.get(endpoint.id) ?? handoff.room(endpoint.id)
+          room.set(endpoint.id, left - 1)
+          return {
+            id: ids.next("dlv", now),
+            eventId: event.id,
+            endpointId: endpoint.id,
+            commitmentId: event.commitmentId,
+            seq: event.seq,
+            claimToken: left > 0 ? randomUUID() : null
+          }
+        })
+  )
+})
+
+const toHandover = (
+  workspaceId: string,
+  events: ReadonlyArray<NewEvent>,
+  deliveries: ReadonlyArray<NewDelivery>,
+  claimed: ReadonlySet<string>
+): Handover => {
+  const payloads = new Map(events.map((event) => [event.id, event.payload]))
+  const own = deliveries.flatMap((delivery) => {
+    const { claimToken, id, endpointId, eventId, commitmentId, seq } = delivery
+    if (claimToken === null || !claimed.has(id)) return []
+    const payload = payloads.get(eventId) ?? ""
+    return [{ workspaceId, id, endpointId, eventId, commitmentId, seq, attempts: 0, payload, claimToken }]
+  })
+  return { deliveries: own, more: own.length < deliveries.length }
+}

@@ -1,0 +1,210 @@
+// Table webhook_deliveries, as the delivery workers use it. A claim is a token: renewing, completing
+// and giving back all match on it, so that a replica that was away cannot finish another's attempt.
+// Statements that change many rows lock them in id order, because unordered ones deadlock.
+import { randomUUID } from "node:crypto"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { type ClaimedDelivery, LEASE_MILLISECONDS } from "../deliveryHandoff.ts"
+import { integers, texts, time, times } from "./columns.ts"
+
+interface ClaimedRow {
+  readonly workspace_id: string
+  readonly id: string
+  readonly endpoint_id: string
+  readonly event_id: string
+  readonly commitment_id: string
+  readonly seq: bigint
+  readonly attempts: number
+  readonly payload: string
+  readonly claim_token: string
+}
+
+const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
+  workspaceId: row.workspace_id,
+  id: row.id,
+  endpointId: row.endpoint_id,
+  eventId: row.event_id,
+  commitmentId: row.commitment_id,
+  seq: Number(row.seq),
+  attempts: row.attempts,
+  payload: row.payload,
+  claimToken: row.claim_token
+})
+
+/** One look takes this many for one endpoint at the most, so that no endpoint takes all. */
+const CLAIMED_PER_ENDPOINT = 16
+
+/**
+ * Claims deliveries whose time has come and that nobody holds, or whose holder's lease has ended. The
+ * first attempt for a commitment waits until the one before it, for the same endpoint, has ended.
+ */
+export const claimDue = Effect.fnUntraced(function* (options: {
+  readonly replicaId: string
+  readonly now: number
+  readonly most: number
+  /** Endpoints for which this replica has enough to do. */
+  readonly busyEndpoints: ReadonlyArray<string>
+}) {
+  const sql = yield* SqlClient.SqlClient
+  const { most, now, replicaId } = options
+  const token = randomUUID()
+  const rows = yield* sql<ClaimedRow>`
+    with due as materialized (
+      select workspace_id, id, due_at,
+        row_number() over (partition by endpoint_id order by due_at, seq) as place
+      from webhook_deliveries delivery
+      where status = 'pending' and due_at <= ${time(now)}
+        and (claimed_until is null or claimed_until <= ${time(now)})
+        and endpoint_id <> all(${texts(options.busyEndpoints)})
+        and (attempts > 0 or not exists (
+          select 1 from webhook_deliveries earlier
+          where earlier.workspace_id = delivery.workspace_id
+            and earlier.endpoint_id = delivery.endpoint_id
+            and earlier.commitment_id = delivery.commitment_id
+            and earlier.seq < delivery.seq
+            and earlier.status = 'pending' and earlier.attempts = 0
+        ))
+      order by due_at
+      limit ${most * 8}
+    ), picked as materialized (
+      select delivery.workspace_id, delivery.id
+      from webhook_deliveries delivery join due using (workspace_id, id)
+      where place <= ${CLAIMED_PER_ENDPOINT}
+        and status = 'pending' and (claimed_until is null or claimed_until <= ${time(now)})
+      order by delivery.id
+      limit ${most}
+      for update of delivery skip locked
+    ), claimed as (
+      update webhook_deliveries delivery
+      set claimed_by = ${replicaId}, claim_token = ${token},
+        claimed_until = ${time(now + LEASE_MILLISECONDS)}
+      from picked
+      where delivery.workspace_id = picked.workspace_id and delivery.id = picked.id
+      returning delivery.*
+    )
+    select claimed.*, event.payload
+    from claimed join webhook_events event
+      on event.workspace_id = claimed.workspace_id and event.id = claimed.event_id
+    order by claimed.due_at, claimed.seq`
+  return rows.map(toClaimed)
+})
+
+/** When the next unclaimed delivery is due, or the next lease ends; null when nothing is pending. */
+export const nextDueAt = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ due: Date | null }>`
+    select min(greatest(due_at, claimed_until)) as due
+    from webhook_deliveries where status = 'pending'`
+  return rows[0]?.due?.getTime() ?? null
+})
+
+type Claim = Pick<ClaimedDelivery, "workspaceId" | "id" | "claimToken">
+
+const claimColumns = (claims: ReadonlyArray<Claim>) =>
+  [
+    texts(claims.map((claim) => claim.workspaceId)),
+    texts(claims.map((claim) => claim.id)),
+    texts(claims.map((claim) => claim.claimToken))
+  ] as const
+
+/** Answers the ids of the claims that still hold; the others were taken over. */
+export const renewClaims = Effect.fnUntraced(function* (
+  claims: ReadonlyArray<Claim>,
+  now: number
+) {
+  const sql = yield* SqlClient.SqlClient
+  const [workspaces, ids, tokens] = claimColumns(claims)
+  const rows = yield* sql<{ id: string }>`
+    with held as materialized (
+      select delivery.workspace_id, delivery.id
+      from webhook_deliveries delivery
+      join unnest(${workspaces}, ${ids}, ${tokens}) as claim (workspace_id, id, claim_token)
+        on delivery.workspace_id = claim.workspace_id::uuid and delivery.id = claim.id
+        and delivery.claim_token = claim.claim_token
+      where delivery.status = 'pending'
+      order by delivery.id for update of delivery
+    )
+    update webhook_deliveries delivery
+    set claimed_until = ${time(now + LEASE_MILLISECONDS)}
+    from held where delivery.workspace_id = held.workspace_id and delivery.id = held.id
+    returning delivery.id`
+  return new Set(rows.map((row) => row.id))
+})
+
+/** «An attempt that shutdown interrupts is given back»: it is due at once, under the same number. */
+export const giveBack = Effect.fnUntraced(function* (claims: ReadonlyArray<Claim>) {
+  if (claims.length === 0) return
+  const sql = yield* SqlClient.SqlClient
+  const [workspaces, ids, tokens] = claimColumns(claims)
+  yield* sql`
+    with held as materialized (
+      select delivery.workspace_id, delivery.id
+      from webhook_deliveries delivery
+      join unnest(${workspaces}, ${ids}, ${tokens}) as claim (workspace_id, id, claim_token)
+        on delivery.workspace_id = claim.workspace_id::uuid and delivery.id = claim.id
+        and delivery.claim_token = claim.claim_token
+      order by delivery.id for update of delivery
+    )
+    update webhook_deliveries delivery
+    set claimed_by = null, claim_token = null, claimed_until = null
+    from held where delivery.workspace_id = held.workspace_id and delivery.id = held.id`
+})
+
+/** An attempt that has ended, and what becomes of its delivery. */
+export interface EndedAttempt extends Claim {
+  /** The number of this attempt, from 1. */
+  readonly attempt: number
+  readonly startedAt: number
+  readonly durationMillis: number
+  readonly httpStatus: number | null
+  readonly failure: string | null
+  readonly response: string
+  readonly status: "delivered" | "failed" | "pending"
+  /** When the next attempt may start; for an ended delivery, when it ended. */
+  readonly dueAt: number
+}
+
+/**
+ * Logs attempts and moves their deliveries on, all in one statement. Answers the ids whose claim still
+ * held; an attempt under a lost claim changes nothing, because another replica makes it again.
+ */
+export const completeAttempts = Effect.fnUntraced(function* (
+  attempts: ReadonlyArray<EndedAttempt>
+) {
+  const sql = yield* SqlClient.SqlClient
+  const [workspaces, ids, tokens] = claimColumns(attempts)
+  const rows = yield* sql<{ id: string }>`
+    with ended as materialized (
+      select workspace_id::uuid, id, claim_token, attempt, started_at, duration_ms,
+        http_status, failure, response, status, due_at
+      from unnest(
+        ${workspaces}, ${ids}, ${tokens},
+        ${integers(attempts.map((attempt) => attempt.attempt))},
+        ${times(attempts.map((attempt) => attempt.startedAt))},
+        ${integers(attempts.map((attempt) => attempt.durationMillis))},
+        ${texts(attempts.map((attempt) => attempt.httpStatus?.toString() ?? null))},
+        ${texts(attempts.map((attempt) => attempt.failure))},
+        ${texts(attempts.map((attempt) => attempt.response))},
+        ${texts(attempts.map((attempt) => attempt.status))},
+        ${times(attempts.map((attempt) => attempt.dueAt))}
+      ) as ended (workspace_id, id, claim_token, attempt, started_at, duration_ms,
+        http_status, failure, response, status, due_at)
+    ), held as materialized (
+      select ended.*
+      from webhook_deliveries delivery join ended using (workspace_id, id, claim_token)
+      where delivery.status = 'pending'
+      order by delivery.id for update of delivery
+    ), logged as (
+      insert into webhook_attempts
+        (workspace_id, delivery_id, attempt, started_at, duration_ms, http_status, failure, response)
+      select workspace_id, id, attempt, started_at, duration_ms, http_status::int, failure, response
+      from held
+    )
+    update webhook_deliveries delivery
+    set status = held.status, attempts = held.attempt, due_at = held.due_at,
+      ended_at = case when held.status <> 'pending' then held.due_at end,
+      claimed_by = null, claim_token = null, claimed_until = null
+    from held where delivery.workspace_id = held.workspace_id and delivery.id = held.id
+    returning delivery.id`
+  return new Set(rows.map((row) => row.id))
+})

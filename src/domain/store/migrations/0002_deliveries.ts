@@ -1,0 +1,71 @@
+// Delivery of webhooks: the outbox. An event is written in the transaction of the move, with one
+// delivery for each endpoint that wants it; the row is the promise.
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+const STATEMENTS = [
+  `alter table webhook_endpoints
+    add column enabled boolean not null default true,
+    add column previous_secret text,
+    add column previous_secret_until timestamptz`,
+
+  `create table webhook_events (
+    workspace_id uuid not null references workspaces (id),
+    id text not null,
+    type text not null,
+    seq bigint not null,
+    commitment_id text not null,
+    payload text not null,
+    created_at timestamptz not null,
+    primary key (workspace_id, id)
+  )`,
+  `create index webhook_events_by_age on webhook_events (created_at)`,
+
+  // attempts counts the attempts that have ended: a claim that is taken over repeats its number. The
+  // table is small and hot: room in the pages, and vacuum by count instead of by share.
+  `create table webhook_deliveries (
+    workspace_id uuid not null references workspaces (id),
+    id text not null,
+    endpoint_id text not null,
+    event_id text not null,
+    commitment_id text not null,
+    seq bigint not null,
+    status text not null check (status in ('pending', 'delivered', 'failed', 'cancelled')),
+    attempts integer not null,
+    due_at timestamptz not null,
+    claimed_by text,
+    claim_token text,
+    claimed_until timestamptz,
+    created_at timestamptz not null,
+    ended_at timestamptz,
+    primary key (workspace_id, id),
+    foreign key (workspace_id, event_id) references webhook_events (workspace_id, id)
+  ) with (
+    fillfactor = 70,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 1000
+  )`,
+  `create index webhook_deliveries_due on webhook_deliveries (due_at) where status = 'pending'`,
+  `create index webhook_deliveries_in_order
+    on webhook_deliveries (workspace_id, endpoint_id, commitment_id, seq)
+    where status = 'pending' and attempts = 0`,
+  `create index webhook_deliveries_log on webhook_deliveries (workspace_id, created_at)`,
+  `create index webhook_deliveries_by_event on webhook_deliveries (workspace_id, event_id)`,
+
+  `create table webhook_attempts (
+    workspace_id uuid not null references workspaces (id),
+    delivery_id text not null,
+    attempt integer not null,
+    started_at timestamptz not null,
+    duration_ms integer not null,
+    http_status integer,
+    failure text,
+    response text not null,
+    primary key (workspace_id, delivery_id, attempt)
+  )`
+]
+
+export const createDeliveries = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const statement of STATEMENTS) yield* sql.unsafe(statement)
+})

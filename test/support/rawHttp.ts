@@ -1,0 +1,135 @@
+// HTTP as bytes, for requests that no well-behaved client can send. Writes to a socket exactly what it
+// is given, and reads every answer that comes back.
+import * as net from "node:net"
+import { AUTHENTICATION } from "./service.ts"
+
+export interface RawReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely, as JSON.parse does.
+  readonly body: any
+}
+
+export interface RawExchange {
+  readonly replies: ReadonlyArray<RawReply>
+  /** Whether the service closed the connection, rather than we. */
+  readonly closed: boolean
+}
+
+interface RawOptions {
+  /** The connection is closed after so many answers; without it, when the service closes it. */
+  readonly answers?: number
+  /** Half-close after writing, as a client that has nothing more to say. */
+  readonly end?: boolean
+  /** What is written when the first answer, such as `100 Continue`, is there. */
+  readonly afterFirst?: string | Buffer
+}
+
+/** Longer than any answer takes, and shorter than a test's patience. */
+const PATIENCE_MILLISECONDS = 10_000
+
+/** Writes the bytes and gives the answers. Rejects when the service neither answers nor closes. */
+export const exchange = (
+  baseUrl: string,
+  bytes: string | Buffer,
+  options: RawOptions = {}
+): Promise<RawExchange> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(baseUrl)
+    const socket = net.connect({ host: hostname, port: Number(port) })
+    let received = Buffer.alloc(0)
+    let continued = false
+    const finish = (closed: boolean) => {
+      socket.destroy()
+      clearTimeout(timer)
+      resolve({ replies: parseReplies(received), closed })
+    }
+    const timer = setTimeout(() => {
+      socket.destroy()
+      reject(new Error(`no answer; received ${JSON.stringify(received.toString("latin1"))}`))
+    }, PATIENCE_MILLISECONDS)
+    socket.on("connect", () => {
+      socket.write(bytes)
+      if (options.end === true) socket.end()
+    })
+    socket.on("data", (chunk) => {
+      received = Buffer.concat([received, chunk])
+      const count = parseReplies(received).length
+      if (options.afterFirst !== undefined && !continued && count > 0) {
+        continued = true
+        socket.write(options.afterFirst)
+      }
+      if (options.answers !== undefined && count >= options.answers) finish(false)
+    })
+    // A reset is an end, too: what arrived before it counts.
+    socket.on("error", () => finish(true))
+    socket.on("close", () => finish(true))
+  })
+
+/** Writes the bytes and keeps the connection. Gives the way to drop it without reading anything. */
+export const leaveOpen = (baseUrl: string, bytes: string | Buffer): Promise<() => void> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(baseUrl)
+    const socket = net.connect({ host: hostname, port: Number(port) })
+    socket.on("error", reject)
+    socket.write(bytes, () => resolve(() => socket.resetAndDestroy()))
+  })
+
+const END_OF_HEAD = "\r\n\r\n"
+
+const parseReplies = (received: Buffer): ReadonlyArray<RawReply> => {
+  const replies: Array<RawReply> = []
+  let rest = received
+  for (;;) {
+    const end = rest.indexOf(END_OF_HEAD)
+    if (end === -1) return replies
+    const [statusLine = "", ...lines] = rest.subarray(0, end).toString("latin1").split("\r\n")
+    const headers = Object.fromEntries(
+      lines.map((line) => {
+        const colon = line.indexOf(":")
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+      })
+    )
+    const length = Number(headers["content-length"] ?? 0)
+    const start = end + END_OF_HEAD.length
+    if (rest.length < start + length) return replies
+    const text = rest.subarray(start, start + length).toString("utf8")
+    replies.push({ status: Number(statusLine.split(" ")[1]), headers, text, body: parseJson(text) })
+    rest = rest.subarray(start + length)
+  }
+}
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const AUTHENTICATION_LINES = Object.entries(AUTHENTICATION).map(
+  ([name, value]) => `${name}: ${value}`
+)
+
+/** A request as bytes: request line, `Host`, the test's authentication, the given header lines. */
+export const rawRequest = (
+  requestLine: string,
+  lines: ReadonlyArray<string> = [],
+  body: string | Buffer = ""
+): Buffer =>
+  Buffer.concat([
+    Buffer.from(
+      [requestLine, "Host: localhost", ...AUTHENTICATION_LINES, ...lines, "", ""].join("\r\n"),
+      "latin1"
+    ),
+    Buffer.from(body)
+  ])
+
+/** `POST /ops` as bytes, with the body's true length and any other header lines. */
+export const rawOperation = (body: string | Buffer, lines: ReadonlyArray<string> = []): Buffer =>
+  rawRequest(
+    "POST /ops HTTP/1.1",
+    ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`, ...lines],
+    body
+  )
