@@ -53,7 +53,7 @@ export const writeOutbox = Effect.fnUntraced(function* (outcome: BatchOutcome, n
     now,
     claimedUntil: now + LEASE_MILLISECONDS
   })
-  return toHandover(workspaceId, events, deliveries, claimed)
+  return toHandover(workspaceId, { endpoints, events, deliveries, claimed })
 })
 
 const wants = (endpoint: WebhookEndpoint, { commitment }: CallbackMove) =>
@@ -116,16 +116,22 @@ const makeDeliveries = Effect.fnUntraced(function* (
 
 const toHandover = (
   workspaceId: string,
-  events: ReadonlyArray<NewEvent>,
-  deliveries: ReadonlyArray<NewDelivery>,
-  claimed: ReadonlySet<string>
+  written: {
+    readonly endpoints: ReadonlyArray<WebhookEndpoint>
+    readonly events: ReadonlyArray<NewEvent>
+    readonly deliveries: ReadonlyArray<NewDelivery>
+    readonly claimed: ReadonlySet<string>
+  }
 ): Handover => {
-  const payloads = new Map(events.map((event) => [event.id, event.payload]))
-  const own = deliveries.flatMap((delivery) => {
-    const { claimToken, id, endpointId, eventId, commitmentId, seq } = delivery
-    if (claimToken === null || !claimed.has(id)) return []
-    const payload = payloads.get(eventId) ?? ""
-    return [{ workspaceId, id, endpointId, eventId, commitmentId, seq, attempts: 0, payload, claimToken }]
+  const payloads = new Map(written.events.map((event) => [event.id, event.payload]))
+  const endpoints = new Map(written.endpoints.map((endpoint) => [endpoint.id, endpoint]))
+  const own = written.deliveries.flatMap((delivery): ReadonlyArray<ClaimedDelivery> => {
+    const { claimToken, endpointId, ...rest } = delivery
+    const endpoint = endpoints.get(endpointId)
+    const payload = payloads.get(delivery.eventId)
+    if (claimToken === null || endpoint === undefined || payload === undefined) return []
+    if (!written.claimed.has(delivery.id)) return []
+    return [{ ...rest, workspaceId, endpoint, attempts: 0, payload, claimToken }]
   })
-  return { deliveries: own, more: own.length < deliveries.length }
+  return { deliveries: own, more: own.length < written.deliveries.length }
 }

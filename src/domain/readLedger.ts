@@ -4,7 +4,7 @@ import { type EntryRow, readEntries } from "./store/entries.ts"
 import { orServerError } from "./store/failures.ts"
 
 /** Entries may be large: a page of them is what is held at a time. */
-const PAGE_ENTRIES = 200
+export const PAGE_ENTRIES = 64
 
 /**
  * The entries in their order. Those that are written meanwhile come too, until the end is reached:

@@ -109,7 +109,7 @@ const projectionProblem = Effect.fnUntraced(function* (head: Head, projection: P
   )
 })
 
-const PAGE_RECORDS = 200
+const PAGE_RECORDS = 64
 
 interface StoredRow {
   readonly id: string

@@ -2,6 +2,7 @@
 // the rules. Called by verify.ts inside its snapshot.
 import { Effect } from "effect"
 import { GENESIS_HASH } from "./hashChain.ts"
+import { PAGE_ENTRIES } from "./readLedger.ts"
 import type { Head, LedgerEntry } from "./records.ts"
 import { emptyProjection, entryFormat, type Projection } from "./replay.ts"
 import { type EntryRow, readEntries, toEntry } from "./store/entries.ts"
@@ -17,9 +18,6 @@ export interface Problem {
   readonly differs: string
   readonly message: string
 }
-
-/** Entries may be large: a page of them is what is held at a time. */
-const PAGE_ENTRIES = 200
 
 export interface ReplayedChain {
   readonly entries: number

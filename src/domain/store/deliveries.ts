@@ -17,12 +17,24 @@ interface ClaimedRow {
   readonly attempts: number
   readonly payload: string
   readonly claim_token: string
+  readonly url: string
+  readonly secret: string
+  readonly previous_secret: string | null
+  readonly previous_secret_until: Date | null
 }
 
 const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
   workspaceId: row.workspace_id,
   id: row.id,
-  endpointId: row.endpoint_id,
+  endpoint: {
+    id: row.endpoint_id,
+    url: row.url,
+    secret: row.secret,
+    previousSecret:
+      row.previous_secret === null || row.previous_secret_until === null
+        ? null
+        : { secret: row.previous_secret, until: row.previous_secret_until.getTime() }
+  },
   eventId: row.event_id,
   commitmentId: row.commitment_id,
   seq: Number(row.seq),
@@ -56,6 +68,11 @@ export const claimDue = Effect.fnUntraced(function* (options: {
       where status = 'pending' and due_at <= ${time(now)}
         and (claimed_until is null or claimed_until <= ${time(now)})
         and endpoint_id <> all(${texts(options.busyEndpoints)})
+        and exists (
+          select 1 from webhook_endpoints endpoint
+          where endpoint.workspace_id = delivery.workspace_id
+            and endpoint.id = delivery.endpoint_id and endpoint.enabled
+        )
         and (attempts > 0 or not exists (
           select 1 from webhook_deliveries earlier
           where earlier.workspace_id = delivery.workspace_id
@@ -82,9 +99,13 @@ export const claimDue = Effect.fnUntraced(function* (options: {
       where delivery.workspace_id = picked.workspace_id and delivery.id = picked.id
       returning delivery.*
     )
-    select claimed.*, event.payload
-    from claimed join webhook_events event
+    select claimed.*, event.payload,
+      endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_secret_until
+    from claimed
+    join webhook_events event
       on event.workspace_id = claimed.workspace_id and event.id = claimed.event_id
+    join webhook_endpoints endpoint
+      on endpoint.workspace_id = claimed.workspace_id and endpoint.id = claimed.endpoint_id
     order by claimed.due_at, claimed.seq`
   return rows.map(toClaimed)
 })
