@@ -15,7 +15,7 @@ const parse = (file: string) => ts.createSourceFile(file, read(file), ts.ScriptT
 
 /** Where a file may import from: the first rule whose prefix fits. Names are prefixes of specifiers. */
 const IMPORT_RULES: ReadonlyArray<{ under: string; may: ReadonlyArray<string> }> = [
-  { under: "src/domain/store/", may: ["effect", "@effect/sql-pg", "src/domain/"] },
+  { under: "src/domain/store/", may: ["effect", "@effect/sql-pg", "node:crypto", "src/domain/"] },
   {
     under: "src/domain/",
     may: [

@@ -34,7 +34,10 @@ export const workspaceFlag = Flag.String("workspace").pipe(
   Flag.optional
 )
 
-const NO_WORKSPACE = "There is no workspace yet. Make one: ledger workspace create NAME"
+const noWorkspace = new CommandError({
+  code: "NOT_FOUND",
+  message: "There is no workspace yet. Make one: ledger workspace create NAME"
+})
 
 const listed = (workspaces: ReadonlyArray<WorkspaceView>) =>
   workspaces.map(({ id, name }) => `  ${id}  ${name}`).join("\n")
@@ -42,14 +45,12 @@ const listed = (workspaces: ReadonlyArray<WorkspaceView>) =>
 /** The workspaces that were asked for: the named one, or all of them. */
 export const findWorkspaces = Effect.fnUntraced(function* (asked: Option.Option<string>) {
   const workspaces = yield* listWorkspaces
-  if (workspaces.length === 0) {
-    return yield* new CommandError({ code: "NOT_FOUND", message: NO_WORKSPACE })
-  }
   if (Option.isNone(asked)) return workspaces
   const name = asked.value
   const found = workspaces.filter((workspace) => workspace.id === name.toLowerCase())
   const matching = found.length > 0 ? found : workspaces.filter((one) => one.name === name)
   if (matching.length === 1) return matching
+  if (workspaces.length === 0) return yield* noWorkspace
   const message =
     matching.length === 0
       ? `There is no workspace ${quote(name)}. There are:\n${listed(workspaces)}`
@@ -61,7 +62,8 @@ export const findWorkspaces = Effect.fnUntraced(function* (asked: Option.Option<
 export const resolveWorkspace = Effect.fnUntraced(function* (asked: Option.Option<string>) {
   const workspaces = yield* findWorkspaces(asked)
   const [only] = workspaces
-  if (only !== undefined && workspaces.length === 1) return only
+  if (only === undefined) return yield* noWorkspace
+  if (workspaces.length === 1) return only
   const message = `There are several workspaces; name one with --workspace:\n${listed(workspaces)}`
   return yield* new CommandError({ code: "INVALID_REQUEST", message })
 })

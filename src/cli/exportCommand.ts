@@ -5,8 +5,8 @@ import { Command } from "effect/cli"
 import { readLedger } from "../domain/readLedger.ts"
 import type { EntryRow } from "../domain/store/entries.ts"
 import { toIso } from "../domain/time.ts"
-import { AlreadyReported } from "./report.ts"
 import { JsonFlag, layerCommand, resolveWorkspace, workspaceFlag } from "./environment.ts"
+import { AlreadyReported } from "./report.ts"
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex")
 

@@ -35,7 +35,7 @@ const MAPPING = `Every item becomes a commitment:
   closed, close_reason     a close with result pass, the reason as summary and evidence (log)
   everything else          meta.beads: id, status, times, parent, dependencies, labels…
 
-The whole file is checked first; one line that is not right and nothing is imported. Running it again imports nothing twice, completes what was interrupted, and adds the claims, notes and closes of a newer export.`
+The whole file is checked first; one line that is not right and nothing is imported. Running it again imports nothing twice, completes what was interrupted, and adds the claims, notes and closes of a newer export. Webhooks are told of the claims and closes as of any others.`
 
 const beadsCommand = Command.make(
   "beads",

@@ -1,6 +1,6 @@
 // How far a long command is, on stderr: a bar that redraws itself on a terminal, otherwise now and
 // then a line.
-import { Effect } from "effect"
+import { Console, Effect } from "effect"
 
 export interface Progress {
   /** One more is done. */
@@ -21,27 +21,21 @@ export const withProgress = <A, E, R>(
   Effect.suspend(() => {
     const { label, total } = options
     if (total === 0) return use({ step: Effect.void })
-    const isTerminal = process.stderr.isTTY
+    const isTerminal = process.stderr.isTTY === true
     const every = Math.max(1, Math.floor(total / (isTerminal ? REDRAWS : LINES)))
     let done = 0
-    const draw = () => {
-      process.stderr.write(
-        isTerminal
-          ? `\r${bar(done / total)} ${label} ${done} of ${total}`
-          : `${label} ${done} of ${total}\n`
-      )
-    }
-    const step = Effect.sync(() => {
-      done += 1
-      if (done % every === 0 || done === total) draw()
+    const draw = Effect.suspend(() => {
+      const text = `${label} ${done} of ${total}`
+      return isTerminal ? write(`\r${bar(done / total)} ${text}`) : Console.error(text)
     })
-    return Effect.ensuring(
-      use({ step }),
-      Effect.sync(() => {
-        if (isTerminal) process.stderr.write("\n")
-      })
-    )
+    const step = Effect.suspend(() => {
+      done += 1
+      return done % every === 0 || done === total ? draw : Effect.void
+    })
+    return Effect.ensuring(use({ step }), isTerminal ? write("\n") : Effect.void)
   })
+
+const write = (text: string) => Effect.sync(() => process.stderr.write(text))
 
 const bar = (share: number) => {
   const filled = Math.round(share * BAR_CHARACTERS)

@@ -6,8 +6,8 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { ConfigProvider, Console, Effect, Exit } from "effect"
-import { runLedger } from "../../src/cli.ts"
 import { layerCommandLogging } from "../../src/cli/report.ts"
+import { runLedger } from "../../src/cli.ts"
 
 export interface Outcome {
   readonly isSuccess: boolean
@@ -30,14 +30,17 @@ export const runCommand = async (
   ...parameters: ReadonlyArray<string>
 ): Promise<Outcome> => {
   const written = { stdout: "", stderr: "" }
-  const write = (stream: keyof typeof written) =>
+  const write =
+    (stream: keyof typeof written) =>
     (...values: ReadonlyArray<unknown>) => {
       written[stream] += `${values.map(String).join(" ")}\n`
     }
   const captured = { ...console, log: write("stdout"), error: write("stderr") }
   const exit = await runLedger(parameters).pipe(
     Effect.provide(layerCommandLogging),
-    Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnvRecord(commandEnvironment(databaseUrl)))),
+    Effect.provide(
+      ConfigProvider.layer(ConfigProvider.fromEnvRecord(commandEnvironment(databaseUrl)))
+    ),
     Effect.provide(NodeServices.layer),
     Effect.provideService(Console.Console, captured),
     Effect.runPromiseExit
@@ -69,8 +72,14 @@ export const startCommand = (
     stdio: ["ignore", "pipe", "pipe"]
   })
 
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
 /** What a process wrote and how it ended. */
-export const ended = async (child: ChildProcess): Promise<Outcome & { readonly code: number | null }> => {
+export const ended = async (child: ChildProcess): Promise<Ended> => {
   const written = { stdout: "", stderr: "" }
   child.stdout?.on("data", (data) => {
     written.stdout += data
@@ -79,7 +88,7 @@ export const ended = async (child: ChildProcess): Promise<Outcome & { readonly c
     written.stderr += data
   })
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve))
-  return { ...outcome(code === 0, written), ...written, code, json: undefined }
+  return { code, ...written }
 }
 
 /** A folder of the test's own, removed at the end. */

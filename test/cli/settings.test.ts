@@ -13,9 +13,7 @@ const ledger = (...parameters: ReadonlyArray<string>) => runCommand(database.url
 const query = (statement: string) =>
   withClient(database.url, async (client) => (await client.query(statement)).rows)
 
-beforeEach(() =>
-  withClient(database.url, (client) => client.query("truncate workspaces cascade"))
-)
+beforeEach(() => withClient(database.url, (client) => client.query("truncate workspaces cascade")))
 
 const createWorkspace = async (name: string): Promise<string> =>
   (await ledger("workspace", "create", name, "--json")).json.workspace.id
@@ -28,8 +26,19 @@ describe("workspaces", () => {
     assert.include(stderr, "ledger workspace create")
   })
 
+  it("without one, there is nothing that verify could find wrong", async () => {
+    assert.deepEqual((await ledger("verify", "--json")).json, { ok: true, workspaces: [] })
+  })
+
   it("create makes a workspace and an admin token, which is shown once", async () => {
-    const { json } = await ledger("workspace", "create", "payments", "--label", "human:jane", "--json")
+    const { json } = await ledger(
+      "workspace",
+      "create",
+      "payments",
+      "--label",
+      "human:jane",
+      "--json"
+    )
     assert.deepInclude(json, { ok: true })
     assert.strictEqual(json.workspace.name, "payments")
     assert.deepInclude(json.token, { actor: "human:jane", role: "admin" })
@@ -142,7 +151,9 @@ describe("webhooks", () => {
     await createWorkspace("only")
     const { stdout } = await ledger("webhook", "add", URL, "--secret", "my own secret")
     assert.notInclude(stdout, "my own secret")
-    assert.deepEqual(await query("select secret from webhook_endpoints"), [{ secret: "my own secret" }])
+    assert.deepEqual(await query("select secret from webhook_endpoints"), [
+      { secret: "my own secret" }
+    ])
   })
 
   it("list and remove", async () => {

@@ -97,7 +97,10 @@ describe("an operation that the database refuses", () => {
     assert.strictEqual(states[1], 500)
     assert.strictEqual(body.data.history.length, 1 + states.filter((one) => one === 200).length)
     assert.deepStrictEqual(
-      body.data.history.map(({ op_id }: { op_id: string }) => op_id).slice(1).toSorted(),
+      body.data.history
+        .map(({ op_id }: { op_id: string }) => op_id)
+        .slice(1)
+        .toSorted(),
       replies
         .filter(({ status }) => status === 200)
         .map((reply) => reply.body.op_id)

@@ -27,7 +27,7 @@ interface RawOptions {
 }
 
 /** Longer than any answer takes, and shorter than a test's patience. */
-const PATIENCE_MILLISECONDS = 10_000
+const PATIENCE_MILLISECONDS = 5_000
 
 /** Writes the bytes and gives the answers. Rejects when the service neither answers nor closes. */
 export const exchange = (
@@ -91,12 +91,41 @@ const parseReplies = (received: Buffer): ReadonlyArray<RawReply> => {
         return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
       })
     )
-    const length = Number(headers["content-length"] ?? 0)
-    const start = end + END_OF_HEAD.length
-    if (rest.length < start + length) return replies
-    const text = rest.subarray(start, start + length).toString("utf8")
+    const framed = bodyAfter(rest.subarray(end + END_OF_HEAD.length), headers)
+    if (framed === undefined) return replies
+    const text = framed.body.toString("utf8")
     replies.push({ status: Number(statusLine.split(" ")[1]), headers, text, body: parseJson(text) })
-    rest = rest.subarray(start + length)
+    rest = framed.rest
+  }
+}
+
+interface Framed {
+  readonly body: Buffer
+  readonly rest: Buffer
+}
+
+/** A body by its length or its chunks; undefined while it is not all there. */
+const bodyAfter = (
+  bytes: Buffer,
+  headers: Readonly<Record<string, string>>
+): Framed | undefined => {
+  if (headers["transfer-encoding"] === "chunked") return chunksOf(bytes)
+  const length = Number(headers["content-length"] ?? 0)
+  if (bytes.length < length) return undefined
+  return { body: bytes.subarray(0, length), rest: bytes.subarray(length) }
+}
+
+const chunksOf = (bytes: Buffer): Framed | undefined => {
+  const chunks: Array<Buffer> = []
+  let rest = bytes
+  for (;;) {
+    const lineEnd = rest.indexOf("\r\n")
+    const size = Number.parseInt(rest.subarray(0, Math.max(lineEnd, 0)).toString("latin1"), 16)
+    const start = lineEnd + 2
+    if (lineEnd === -1 || rest.length < start + size + 2) return undefined
+    chunks.push(rest.subarray(start, start + size))
+    rest = rest.subarray(start + size + 2)
+    if (size === 0) return { body: Buffer.concat(chunks), rest }
   }
 }
 

@@ -1,7 +1,7 @@
 // The import itself: every item's operations in their order, many items at once so that they share
 // transactions. What was done before is looked up first, so nothing is done twice.
 import { createHash } from "node:crypto"
-import { Effect, Schedule } from "effect"
+import { Effect, Result, Schedule } from "effect"
 import type { Caller } from "../../domain/authenticate.ts"
 import type { LedgerError } from "../../domain/errors.ts"
 import { canonicalJson } from "../../domain/hashChain.ts"
@@ -147,7 +147,7 @@ export const planProblem = (item: BeadsItem): string | undefined => {
   const { commit, later } = planItem(item)
   for (const operation of [commit, ...later.map((one) => ({ ...one, id: "cmt_" }))]) {
     const parsed = parseOperation(operation)
-    if (parsed._tag === "Failure") return parsed.failure.message
+    if (Result.isFailure(parsed)) return parsed.failure.message
   }
   return undefined
 }

@@ -129,10 +129,7 @@ const claimColumns = (claims: ReadonlyArray<Claim>) =>
   ] as const
 
 /** Answers the ids of the claims that still hold; the others were taken over. */
-export const renewClaims = Effect.fnUntraced(function* (
-  claims: ReadonlyArray<Claim>,
-  now: number
-) {
+export const renewClaims = Effect.fnUntraced(function* (claims: ReadonlyArray<Claim>, now: number) {
   const sql = yield* SqlClient.SqlClient
   const [workspaces, ids, tokens] = claimColumns(claims)
   const rows = yield* sql<{ id: string }>`
