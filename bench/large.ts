@@ -1,6 +1,6 @@
 // Whether the size of the ledger matters: `/status` and the first page of the list, with a thousand
 // records and with a million. The records are made by SQL, as the projection would hold them.
-import { Console, Effect } from "effect"
+import { Effect } from "effect"
 import { median } from "./figures.ts"
 import type { Generator } from "./generator.ts"
 import { measureLatency } from "./measures.ts"
@@ -30,7 +30,7 @@ export const compareSizes = Effect.fnUntraced(function* (
   const large = yield* seededLedger(postgres, "ledger_large", largeRecords)
   const comparisons: Array<SizeComparison> = []
   for (const path of PATHS) {
-    yield* Console.error(`measuring GET ${path} by size …`)
+    yield* Effect.logInfo(`measuring GET ${path} by size …`)
     const times: [Array<number>, Array<number>] = [[], []]
     for (let round = 0; round < ROUNDS; round++) {
       times[0].push(yield* measureLatency(generator, small, path, SECONDS))
@@ -54,7 +54,7 @@ const seededLedger = Effect.fnUntraced(function* (
   records: number
 ) {
   const subject: Subject = yield* startLedger(postgres, database, 1)
-  yield* Console.error(`making ${records.toLocaleString("en")} records …`)
+  yield* Effect.logInfo(`making ${records.toLocaleString("en")} records …`)
   yield* query(subject.databaseUrl, async (client) => {
     const { workspaceId } = subject.accesses[0]
     await client.query(SEED_COMMITMENTS, [workspaceId, records])

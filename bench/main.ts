@@ -27,8 +27,13 @@ const program = Effect.gen(function* () {
     yield* Effect.sync(() => fs.writeFileSync(jsonFile, jsonReport(report)))
 })
 
+/** What is being done, one plain line each. */
+const progress = Logger.make(({ message }) => {
+  process.stderr.write(`${Array.isArray(message) ? message.join(" ") : String(message)}\n`)
+})
+
 program.pipe(
   Effect.tapError((error) => Console.error(error.message)),
-  Effect.provide(Logger.layer([])),
+  Effect.provide(Logger.layer([progress])),
   (bench) => NodeRuntime.runMain(bench, { disableErrorReporting: true })
 )

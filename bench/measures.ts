@@ -1,5 +1,5 @@
 // The measures: the same load on the service and on the peer, in turn, and the medians of both.
-import { Console, Effect } from "effect"
+import { Effect } from "effect"
 import { type Comparison, medianRun, type Run, type Verdict, verdict } from "./figures.ts"
 import type { Generator } from "./generator.ts"
 import type { Access, Job, Workload } from "./load/job.ts"
@@ -47,7 +47,7 @@ const run = Effect.fnUntraced(function* (
 
 /** Runs in turn, starting with the other subject each round, so that drift hurts both alike. */
 const compare = Effect.fnUntraced(function* ({ generator, ours, peer }: Bench, measure: Measure) {
-  yield* Console.error(`measuring ${measure.name} …`)
+  yield* Effect.logInfo(`measuring ${measure.name} …`)
   const runs = new Map<Subject, Array<Run>>([
     [ours, []],
     [peer, []]
@@ -77,7 +77,7 @@ const compare = Effect.fnUntraced(function* ({ generator, ours, peer }: Bench, m
 
 /** Compiles what is hot in both, fills their pools, and makes records for the reads. */
 export const warmUp = Effect.fnUntraced(function* ({ generator, ours, peer, plan }: Bench) {
-  yield* Console.error("warming up …")
+  yield* Effect.logInfo("warming up …")
   const commitments = new Map<Subject, ReadonlyArray<string>>()
   for (const subject of [ours, peer]) {
     const { outcome } = yield* run(generator, subject, {

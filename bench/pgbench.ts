@@ -4,7 +4,7 @@ import { execFile, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { Console, Effect } from "effect"
+import { Effect } from "effect"
 import { median } from "./figures.ts"
 import { CAPTURE, CLAIM, CLOSE, COMMIT, LOCK_COMMITMENT } from "./peer/statements.ts"
 import type { Plan } from "./plan.ts"
@@ -13,13 +13,14 @@ import type { Subject } from "./subjects.ts"
 
 const OPERATIONS_PER_SCRIPT = 4
 
-/** Operations in a second, or undefined without pgbench. */
+/** Operations in a second, or undefined without pgbench or without a round to run. */
 export const measurePgbench = Effect.fnUntraced(function* (plan: Plan, peer: Subject) {
+  if (plan.pgbench.rounds === 0) return undefined
   if (spawnSync("pgbench", ["--version"]).status !== 0) {
-    yield* Console.error("pgbench is not on the PATH: left out")
+    yield* Effect.logInfo("pgbench is not on the PATH: left out")
     return undefined
   }
-  yield* Console.error("measuring the same statements with pgbench …")
+  yield* Effect.logInfo("measuring the same statements with pgbench …")
   const rates: Array<number> = []
   for (let round = 0; round < plan.pgbench.rounds; round++) {
     rates.push(yield* runPgbench(plan, peer))
@@ -41,7 +42,11 @@ const runPgbench = (plan: Plan, peer: Subject) =>
           if (error === null && rate !== undefined) {
             return resume(Effect.succeed(Number(rate) * OPERATIONS_PER_SCRIPT))
           }
-          resume(Effect.fail(new BenchError({ message: `pgbench failed: ${problems.split("\n", 1)[0]}` })))
+          resume(
+            Effect.fail(
+              new BenchError({ message: `pgbench failed: ${problems.split("\n", 1)[0]}` })
+            )
+          )
         })
       }),
     (file) => Effect.sync(() => fs.rmSync(path.dirname(file), { recursive: true, force: true }))

@@ -13,7 +13,7 @@ export interface Postgres {
 }
 
 /** A temporary folder of the system may be in memory, where a durable commit costs nothing. */
-const PARENT = path.join(import.meta.dirname, "..", "node_modules", ".cache")
+const PARENT = path.join(import.meta.dirname, "..", ".ledger")
 
 export const startPostgres: Effect.Effect<Postgres, BenchError, Scope.Scope> = Effect.gen(
   function* () {
@@ -55,8 +55,9 @@ export const query = <A>(url: string, use: (client: pg.Client) => Promise<A>) =>
   )
 
 const makeFolder = () => {
-  fs.mkdirSync(PARENT, { recursive: true })
-  return fs.mkdtempSync(path.join(PARENT, "ledger-bench-"))
+  // The parent is the service's default data folder, which is closed to others.
+  fs.mkdirSync(PARENT, { recursive: true, mode: 0o700 })
+  return fs.mkdtempSync(path.join(PARENT, "bench-"))
 }
 
 /** Started as root, PostgreSQL may have had to keep the cluster elsewhere; a note says where. */
@@ -66,4 +67,5 @@ const removeFolder = (folder: string) => {
     fs.rmSync(path.dirname(fs.readFileSync(note, "utf8").trim()), { recursive: true, force: true })
   }
   fs.rmSync(folder, { recursive: true, force: true })
+  if (fs.readdirSync(PARENT).length === 0) fs.rmdirSync(PARENT)
 }

@@ -79,7 +79,7 @@ const notes = (report: Report): ReadonlyArray<string> => {
   const mixed = report.comparisons[0]
   const oneByOne =
     pgbenchPerSecond === undefined || mixed === undefined
-      ? "pgbench is not on the PATH: left out"
+      ? "pgbench: left out (it is not on the PATH)"
       : `pgbench, the peer's statements, one transaction per operation: ${whole(pgbenchPerSecond)} operations/s (ours: ${(mixed.ours.perSecond / pgbenchPerSecond).toFixed(2)} ×)`
   const memory =
     residentBytes === undefined

@@ -1,6 +1,12 @@
 // Every setting of the service, named, described and defaulted in one place. The README's table of
 // settings is this list; `config.test.ts` holds the two together.
-import { ByteSize, Config, Context, Effect, Layer, Option, Redacted } from "effect"
+import { ByteSize, Config, Context, Effect, Layer, Option, type Redacted } from "effect"
+import {
+  RETRY_DELAYS_DEFAULT,
+  readWebhookSettings,
+  TIMEOUT_DEFAULT,
+  type WebhookSettings
+} from "./webhookSettings.ts"
 
 /** A setting that is wrong, in words for whoever set it. */
 export class ConfigurationError extends Error {
@@ -35,7 +41,10 @@ const Variables = Config.all({
   logLevel: text("LEDGER_LOG_LEVEL", "info"),
   bootstrapWorkspace: optionalText("LEDGER_BOOTSTRAP_WORKSPACE"),
   bootstrapToken: Config.option(Config.Redacted("LEDGER_BOOTSTRAP_TOKEN")),
-  bootstrapName: text("LEDGER_BOOTSTRAP_NAME", "default")
+  bootstrapName: text("LEDGER_BOOTSTRAP_NAME", "default"),
+  webhookRetryDelays: text("LEDGER_WEBHOOK_RETRY_DELAYS", RETRY_DELAYS_DEFAULT),
+  webhookTimeout: text("LEDGER_WEBHOOK_TIMEOUT", TIMEOUT_DEFAULT),
+  webhookAllow: optionalText("LEDGER_WEBHOOK_ALLOW")
 })
 
 export type TlsMode =
@@ -57,6 +66,7 @@ export interface Settings {
   readonly behindProxy: boolean
   readonly maxBodyBytes: number
   readonly logLevel: LogLevelName
+  readonly webhooks: WebhookSettings
   /** What the first workspace is called. */
   readonly bootstrapName: string
   readonly bootstrap:
@@ -104,6 +114,7 @@ const readSettings = Effect.gen(function* () {
     behindProxy: values.behindProxy,
     maxBodyBytes,
     logLevel: yield* readLogLevel(values.logLevel),
+    webhooks: yield* readWebhooks(values),
     bootstrapName: values.bootstrapName,
     bootstrap: yield* readBootstrap(values)
   })
@@ -142,6 +153,19 @@ const readTls = (values: Values): Effect.Effect<TlsMode, ConfigurationError> => 
       return refuse("LEDGER_TLS must be local, files or off.")
   }
 }
+
+const readWebhooks = (values: Values): Effect.Effect<WebhookSettings, ConfigurationError> =>
+  Effect.mapError(
+    Effect.fromResult(
+      readWebhookSettings({
+        retryDelays: values.webhookRetryDelays,
+        timeout: values.webhookTimeout,
+        allow: Option.getOrUndefined(values.webhookAllow),
+        onLoopback: isLoopback(values.host)
+      })
+    ),
+    (problem) => new ConfigurationError(problem)
+  )
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const
 

@@ -7,10 +7,14 @@ import { Console, Context, Effect, Layer } from "effect"
 import { announceAccess, prepareAccess } from "./access.ts"
 import { Configuration, ConfigurationError, type Settings } from "./config.ts"
 import * as Ledger from "./domain/ledger.ts"
+import { ReceiverPolicy } from "./domain/receiverPolicy.ts"
 import * as Database from "./platform/database.ts"
 import { localCertificate } from "./platform/localCertificate.ts"
 import { serveOperations } from "./rest/operationsPort.ts"
 import { serve } from "./rest/server.ts"
+import { PROGRAM_VERSION } from "./version.ts"
+import { DeliveryWorkers } from "./workers/deliveryWorkers.ts"
+import { WebhookSender } from "./workers/sendWebhook.ts"
 
 /** Where the service listens. */
 export class ServiceAddress extends Context.Service<
@@ -47,9 +51,20 @@ const doors = Layer.effect(
   })
 )
 
+/** The domain, with the workers that send its callbacks. */
+const ledger = Layer.unwrap(
+  Effect.map(Configuration, ({ webhooks }) => {
+    const { allow, retryDelays, timeout } = webhooks
+    const userAgent = `workspace-ledger/${PROGRAM_VERSION}`
+    const sender = WebhookSender.layer({ timeout, allow, userAgent })
+    const workers = DeliveryWorkers.layer({ retryDelays }).pipe(Layer.provide(sender))
+    return Ledger.layerWith(workers).pipe(Layer.provide(Layer.succeed(ReceiverPolicy, allow)))
+  })
+)
+
 /** The whole service; its scope is its life. */
 export const layer = doors.pipe(
-  Layer.provideMerge(Ledger.layer),
+  Layer.provideMerge(ledger),
   Layer.provideMerge(Database.layerForService),
   Layer.provideMerge(Configuration.layer)
 )

@@ -26,6 +26,7 @@ const IMPORT_RULES: ReadonlyArray<{ under: string; may: ReadonlyArray<string> }>
       "uuid",
       "node:crypto",
       "node:zlib",
+      "ipaddr.js",
       "src/domain/"
     ]
   },

@@ -5,6 +5,7 @@ import { Flag, GlobalFlag } from "effect/cli"
 import { Configuration } from "../config.ts"
 import * as Ledger from "../domain/ledger.ts"
 import { quote } from "../domain/limits.ts"
+import { ReceiverPolicy } from "../domain/receiverPolicy.ts"
 import { listWorkspaces, type WorkspaceView } from "../domain/settings.ts"
 import * as Database from "../platform/database.ts"
 
@@ -23,10 +24,11 @@ export const JsonFlag = GlobalFlag.Setting("json")({
 })
 
 /** Settings as the service reads them; the database of a running service, else one for the command. */
-export const layerCommand = Ledger.layer.pipe(
-  Layer.provideMerge(Database.layerForCommand),
-  Layer.provideMerge(Configuration.layer)
-)
+export const layerCommand = Layer.unwrap(
+  Effect.map(Configuration, ({ webhooks }) =>
+    Ledger.layer.pipe(Layer.provide(Layer.succeed(ReceiverPolicy, webhooks.allow)))
+  )
+).pipe(Layer.provideMerge(Database.layerForCommand), Layer.provideMerge(Configuration.layer))
 
 export const workspaceFlag = Flag.String("workspace").pipe(
   Flag.withAlias("w"),

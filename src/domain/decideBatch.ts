@@ -7,12 +7,14 @@ import { countChanges } from "./counts.ts"
 import { type CommitmentOperation, createCommitment, decideCommitment } from "./decideCommitment.ts"
 import { commitMemory, createMemory, decideMemory, type MemoryOperation } from "./decideMemory.ts"
 import { decideWebhook } from "./decideWebhook.ts"
-import { type LedgerError, NotFound, ValidationError } from "./errors.ts"
+import { InvalidRequest, type LedgerError, NotFound, ValidationError } from "./errors.ts"
 import { entryHash } from "./hashChain.ts"
 import { type IdPrefix, isCommitmentId, isMemoryId } from "./ids.ts"
-import { quote } from "./limits.ts"
+import type { JsonObject } from "./jsonValue.ts"
+import { LIMITS, quote } from "./limits.ts"
 import type { OperationRequest } from "./operationRequest.ts"
 import type { Operation, OperationOf } from "./operations.ts"
+import type { AllowList } from "./receiverAddress.ts"
 import type {
   CommitmentRecord,
   Head,
@@ -45,6 +47,8 @@ export interface Decider {
   readonly nextId: (prefix: IdPrefix, now: number) => string
   /** Milliseconds since the epoch, by the service's clock. */
   readonly now: number
+  /** What the private-network guard lets through. */
+  readonly allow: AllowList
 }
 
 /** Decides every request in order; an operation that is refused changes nothing. */
@@ -160,8 +164,8 @@ class Batch {
     return Result.succeed(id)
   }
 
-  #link(operation: OperationOf<"link">): Result.Result<string, NotFound> {
-    const found = this.#draft.memories.require(operation.id)
+  #link(operation: OperationOf<"link">): Result.Result<string, LedgerError> {
+    const found = withRoomForMeta(this.#draft.memories.require(operation.id), operation)
     if (Result.isFailure(found)) return Result.fail(found.failure)
     const target = this.#draft.commitments.require(operation.target)
     if (Result.isFailure(target)) return Result.fail(target.failure)
@@ -187,14 +191,15 @@ class Batch {
   }
 
   #changeMemory(operation: MemoryOperation): Result.Result<string, LedgerError> {
-    return Result.map(this.#draft.memories.require(operation.id), (memory) => {
+    const found = withRoomForMeta(this.#draft.memories.require(operation.id), operation)
+    return Result.map(found, (memory) => {
       this.#draft.memories.put(decideMemory(operation, memory, this.#timeAfter(memory)))
       return memory.id
     })
   }
 
   #changeCommitment(operation: CommitmentOperation): Result.Result<string, LedgerError> {
-    const found = this.#draft.commitments.require(operation.id)
+    const found = withRoomForMeta(this.#draft.commitments.require(operation.id), operation)
     if (Result.isFailure(found)) return Result.fail(found.failure)
     const now = Math.max(this.#time, found.success.updatedAt + 1)
     const { state: previousState } = found.success
@@ -211,10 +216,14 @@ class Batch {
   #registerWebhook(operation: OperationOf<"webhook.register">) {
     const known = this.#draft.endpointAt(operation.url)
     const id = known?.id ?? this.#decider.nextId("whk", this.#time)
-    return Result.map(decideWebhook(operation, { known, id, now: this.#time }), (endpoint) => {
-      this.#draft.putEndpoint(endpoint)
-      return endpoint.id
-    })
+    const { allow } = this.#decider
+    return Result.map(
+      decideWebhook(operation, { known, id, now: this.#time, allow }),
+      (endpoint) => {
+        this.#draft.putEndpoint(endpoint)
+        return endpoint.id
+      }
+    )
   }
 
   /** Moves the batch's time past the record's last one, so that times of a record never repeat. */
@@ -244,6 +253,18 @@ class Batch {
     this.#draft.entries.push(entry)
     return { success: true, op_id: entry.opId, record_id: recordId }
   }
+}
+
+/** `meta` is merged into the record's (D16), so that without a bound it could grow for ever. */
+const withRoomForMeta = <Named extends { readonly meta: JsonObject }>(
+  found: Result.Result<Named, NotFound>,
+  { meta }: Operation
+): Result.Result<Named, NotFound | InvalidRequest> => {
+  if (Result.isFailure(found) || meta === undefined) return found
+  const merged = JSON.stringify({ ...found.success.meta, ...meta })
+  if (merged.length <= LIMITS.mergedMetaCharacters) return found
+  const message = `With this operation the record's "meta" would have more than ${LIMITS.mergedMetaCharacters} characters as JSON.`
+  return Result.fail(new InvalidRequest({ message }))
 }
 
 /** «Same key and same canonical operation: the first answer again; another operation: 422» (D22). */

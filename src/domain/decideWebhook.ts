@@ -3,6 +3,7 @@
 import { Result } from "effect"
 import { ValidationError } from "./errors.ts"
 import type { OperationOf } from "./operations.ts"
+import { type AllowList, refusedUrl } from "./receiverAddress.ts"
 import type { WebhookEndpoint } from "./records.ts"
 import { EVENT_TYPES } from "./webhookFields.ts"
 
@@ -12,9 +13,10 @@ export const decideWebhook = (
     readonly known: WebhookEndpoint | undefined
     readonly id: string
     readonly now: number
+    readonly allow: AllowList
   }
 ): Result.Result<WebhookEndpoint, ValidationError> => {
-  const refusal = refusedAddress(new URL(operation.url))
+  const refusal = refusedUrl(operation.url, context.allow)
   if (refusal !== undefined) return Result.fail(new ValidationError({ message: refusal }))
   return Result.succeed({
     id: context.id,
@@ -27,14 +29,4 @@ export const decideWebhook = (
     createdAt: context.known?.createdAt ?? context.now,
     updatedAt: context.now
   })
-}
-
-const refusedAddress = (url: URL): string | undefined => {
-  if (url.protocol !== "https:" && url.protocol !== "http:") {
-    return "A webhook URL must be an http: or https: URL."
-  }
-  if (url.username !== "" || url.password !== "") {
-    return "A webhook URL must not carry a user name or password."
-  }
-  return undefined
 }

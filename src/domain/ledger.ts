@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { Authenticator } from "./authenticate.ts"
+import { DeliveryHandoff } from "./deliveryHandoff.ts"
 import * as Housekeeping from "./housekeeping.ts"
 import { Ids } from "./ids.ts"
 import { LedgerClock } from "./ledgerClock.ts"
@@ -15,8 +16,12 @@ export type LedgerServices =
   | Authenticator
   | WorkspaceActors
 
-export const layer = Layer.mergeAll(
-  WorkspaceActors.layer,
-  Authenticator.layer,
-  Housekeeping.layer
-).pipe(Layer.provideMerge(Layer.mergeAll(Ids.layer, LedgerClock.layer)))
+/** With somebody to hand callbacks over to. */
+export const layerWith = <Provided, E, R>(handoff: Layer.Layer<Provided | DeliveryHandoff, E, R>) =>
+  Layer.mergeAll(WorkspaceActors.layer, Authenticator.layer, Housekeeping.layer).pipe(
+    Layer.provideMerge(handoff),
+    Layer.provideMerge(Layer.mergeAll(Ids.layer, LedgerClock.layer))
+  )
+
+/** For programs that write and do not send: callbacks wait in the outbox for a service. */
+export const layer = layerWith(DeliveryHandoff.layerNone)

@@ -7,6 +7,8 @@ export const LIMITS = {
   /** Unicode code points of ids, owners, tags, kinds and priorities. */
   shortTextCharacters: 256,
   tags: 100,
+  /** Characters of a record's `meta` as JSON, once operations have merged theirs into it. */
+  mergedMetaCharacters: 1024 * 1024,
   evidenceItems: 1_000,
   /** Printable ASCII characters of an `Idempotency-Key`. */
   idempotencyKeyCharacters: 255,

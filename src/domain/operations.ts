@@ -129,7 +129,10 @@ const isEvidence = (issue: z.core.$ZodIssue) =>
 const asGiven = (operation: Operation, body: JsonObject): Operation => {
   const given: Record<string, unknown> = { ...operation }
   if (isJsonObject(body.meta)) given.meta = body.meta
-  if (Array.isArray(body.evidence)) given.evidence = body.evidence.map(withoutNulls)
+  // Only where the operation has evidence: elsewhere the field is unknown, unchecked, and ignored.
+  if ("evidence" in operation && operation.evidence !== undefined) {
+    given.evidence = (body.evidence as ReadonlyArray<JsonObject>).map(withoutNulls)
+  }
   return given as Operation
 }
 

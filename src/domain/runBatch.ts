@@ -3,11 +3,14 @@
 import { Effect, Result, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Answer, type BatchOutcome, decideBatch } from "./decideBatch.ts"
+import { DeliveryHandoff } from "./deliveryHandoff.ts"
 import { InvalidRequest, ServerError, UNEXPECTED_MESSAGE, unavailable } from "./errors.ts"
 import { Ids } from "./ids.ts"
 import { LedgerClock } from "./ledgerClock.ts"
 import { recordLedgerTime } from "./ledgerMetrics.ts"
 import type { OperationRequest } from "./operationRequest.ts"
+import { type Handover, writeOutbox } from "./outbox.ts"
+import { ReceiverPolicy } from "./receiverPolicy.ts"
 import { limitTransaction, loadNamed, saveOutcome } from "./store/batches.ts"
 import { recordedOperations } from "./store/entries.ts"
 import { DATABASE_AWAY, type DatabaseFailure, databaseFailure } from "./store/failures.ts"
@@ -33,21 +36,28 @@ export const runBatch = Effect.fnUntraced(function* (workspaceId: string, reques
 
 const everyone = (requests: Requests, answer: Answer): Answers => requests.map(() => answer)
 
+/** A batch with everything written, and what is to be sent of it once it is committed. */
+interface Written {
+  readonly outcome: BatchOutcome
+  readonly handover: Handover
+}
+
 /** One transaction. A failure means that nothing was written. */
 const attempt = Effect.fnUntraced(function* (workspaceId: string, requests: Requests) {
   const sql = yield* SqlClient.SqlClient
-  let committing: BatchOutcome | undefined
+  let committing: Written | undefined
   const transaction = decideAndWrite(workspaceId, requests).pipe(
-    Effect.tap((outcome) =>
+    Effect.tap((written) =>
       Effect.sync(() => {
-        committing = outcome
+        committing = written
       })
     ),
-    sql.withTransaction,
-    Effect.map((outcome) => outcome?.answers ?? everyone(requests, WORKSPACE_GONE))
+    sql.withTransaction
   )
-  return yield* transaction.pipe(
-    Effect.map((answers): Result.Result<Answers, DatabaseFailure> => Result.succeed(answers)),
+  const committed = yield* transaction.pipe(
+    Effect.map(
+      (written): Result.Result<Written | undefined, DatabaseFailure> => Result.succeed(written)
+    ),
     Effect.catchCause((cause) => {
       const failure = databaseFailure(cause)
       // Everything was written and COMMIT was on its way: only the database knows the outcome.
@@ -57,6 +67,11 @@ const attempt = Effect.fnUntraced(function* (workspaceId: string, requests: Requ
       )
     })
   )
+  if (Result.isFailure(committed)) return Result.fail(committed.failure)
+  const written = committed.success
+  if (written === undefined) return Result.succeed(everyone(requests, WORKSPACE_GONE))
+  yield* startSending(written.handover)
+  return Result.succeed(written.outcome.answers)
 })
 
 const WORKSPACE_GONE: Answer = Result.fail(unavailable("The workspace cannot be reached."))
@@ -67,10 +82,16 @@ const decideAndWrite = Effect.fnUntraced(function* (workspaceId: string, request
   if (head === undefined) return undefined
   const now = yield* (yield* LedgerClock).now
   const loaded = yield* loadNamed(head, requests, now)
-  const outcome = decideBatch(loaded, requests, { nextId: (yield* Ids).next, now })
+  const nextId = (yield* Ids).next
+  const outcome = decideBatch(loaded, requests, { nextId, now, allow: yield* ReceiverPolicy })
   yield* saveOutcome(outcome)
+  const handover = yield* writeOutbox(outcome, now)
   yield* recordLedgerTime(outcome.head, now)
-  return outcome
+  return { outcome, handover } satisfies Written
+})
+
+const startSending = Effect.fnUntraced(function* ({ deliveries, more }: Handover) {
+  if (deliveries.length > 0 || more) (yield* DeliveryHandoff).handOver(deliveries, more)
 })
 
 /** Asked until the database answers: nobody is told «not performed» of something that was. */
@@ -83,9 +104,10 @@ const CONFIRM_SCHEDULE = Schedule.min([
  * The connection was lost at COMMIT. The head's lock is taken first, so that a transaction which is
  * still committing on the server has ended before its entries are looked for.
  */
-const confirm = Effect.fnUntraced(function* (outcome: BatchOutcome) {
+const confirm = Effect.fnUntraced(function* (written: Written) {
   const sql = yield* SqlClient.SqlClient
-  if (outcome.entries.length === 0) return Result.succeed(outcome.answers)
+  const { outcome } = written
+  if (outcome.entries.length === 0) return Result.succeed(written)
   const { workspaceId } = outcome.head
   const recorded = yield* Effect.gen(function* () {
     yield* limitTransaction
@@ -101,7 +123,7 @@ const confirm = Effect.fnUntraced(function* (outcome: BatchOutcome) {
     Effect.orDie
   )
   return recorded.size === outcome.entries.length
-    ? Result.succeed(outcome.answers)
+    ? Result.succeed(written)
     : Result.fail<DatabaseFailure>("unavailable")
 })
 

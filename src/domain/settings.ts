@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound, type ServerError } from "./errors.ts"
-import { canonicalUuid, Ids } from "./ids.ts"
+import { canonicalUuid, Ids, isTokenId, isWebhookId } from "./ids.ts"
 import { jsonProblem } from "./jsonValue.ts"
 import { LedgerClock } from "./ledgerClock.ts"
 import { characterCount, LIMITS, quote } from "./limits.ts"
@@ -136,7 +136,7 @@ export const listTokens = Effect.fnUntraced(function* (workspaceId: string) {
 export const revokeToken = Effect.fnUntraced(function* (workspaceId: string, id: string) {
   const workspace = yield* getWorkspace(workspaceId)
   const now = yield* (yield* LedgerClock).now
-  const revoked = yield* orServerError(Tokens.revokeToken(workspace.id, id, now))
+  const revoked = isTokenId(id) && (yield* orServerError(Tokens.revokeToken(workspace.id, id, now)))
   if (!revoked) {
     return yield* new NotFound({ message: `There is no active token ${quote(id)}.` })
   }
@@ -157,7 +157,8 @@ export const listWebhooks = Effect.fnUntraced(function* (workspaceId: string) {
 })
 
 export const removeWebhook = Effect.fnUntraced(function* (workspaceId: string, id: string) {
-  const removed = yield* orServerError(Endpoints.deleteEndpoint(workspaceId, id))
+  const removed =
+    isWebhookId(id) && (yield* orServerError(Endpoints.deleteEndpoint(workspaceId, id)))
   if (!removed) return yield* new NotFound({ message: `There is no webhook ${quote(id)}.` })
 })
 

@@ -10,6 +10,9 @@ export const EVENT_TYPES = ["commitment.state_changed"] as const
 /** States that a callback can announce: those that a callback move leads to. */
 export const FILTER_STATES = ["claimed", "closed"] as const
 
+/** As it is dialled: two spellings of one URL are one endpoint. */
+const normalized = (url: string) => (URL.canParse(url) ? new URL(url).href : url)
+
 const nonEmptyListOf = <const Names extends ReadonlyArray<string>>(names: Names) =>
   z
     .array(z.enum(names, { error: `must be one of: ${names.join(", ")}` }), {
@@ -21,11 +24,16 @@ const nonEmptyListOf = <const Names extends ReadonlyArray<string>>(names: Names)
 
 export const webhookFields = {
   url: spokenText
-    .max(LIMITS.webhookUrlCharacters, {
-      error: `must have at most ${LIMITS.webhookUrlCharacters} characters`
-    })
     .refine((url) => URL.canParse(url), { error: "must be an absolute URL" })
-    .meta({ format: "uri", examples: ["https://example.org/ledger-events"] }),
+    .refine((url) => normalized(url).length <= LIMITS.webhookUrlCharacters, {
+      error: `must have at most ${LIMITS.webhookUrlCharacters} characters, also when it is escaped`
+    })
+    .meta({
+      format: "uri",
+      maxLength: LIMITS.webhookUrlCharacters,
+      examples: ["https://example.org/ledger-events"]
+    })
+    .transform(normalized),
   secret: spokenText.max(LIMITS.webhookSecretCharacters, {
     error: `must have at most ${LIMITS.webhookSecretCharacters} characters`
   }),

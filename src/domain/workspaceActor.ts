@@ -4,6 +4,7 @@
 import { Context, Deferred, Effect, FiberSet, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Answer } from "./decideBatch.ts"
+import { DeliveryHandoff } from "./deliveryHandoff.ts"
 import { type LedgerError, ServerError, UNEXPECTED_MESSAGE, unavailable } from "./errors.ts"
 import { Ids } from "./ids.ts"
 import { LedgerClock } from "./ledgerClock.ts"
@@ -32,7 +33,7 @@ const BATCH_OPERATIONS = 500
 const BATCH_CHARACTERS = 8 * 1024 * 1024
 
 /** How long stopping waits for what was taken: longer only while the database is away. */
-const DRAIN_TIMEOUT = "4 seconds"
+const DRAIN_TIMEOUT = "2 seconds"
 
 export class WorkspaceActors extends Context.Service<
   WorkspaceActors,
@@ -47,7 +48,9 @@ export class WorkspaceActors extends Context.Service<
   static readonly layer = Layer.effect(
     WorkspaceActors,
     Effect.gen(function* () {
-      const services = yield* Effect.context<SqlClient.SqlClient | Ids | LedgerClock>()
+      const services = yield* Effect.context<
+        SqlClient.SqlClient | Ids | LedgerClock | DeliveryHandoff
+      >()
       const actors = yield* FiberSet.make()
       const mailboxes = new Map<string, Mailbox>()
       const held = { operations: 0, characters: 0 }

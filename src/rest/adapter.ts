@@ -2,7 +2,9 @@
 // the answer or the typed error from it. Its own body reader, query parser and error bodies are never
 // on the path (docs/rest-front.md tells what they would do).
 import { createOpenApiNodeHttpHandler } from "trpc-to-openapi"
+import { z } from "zod"
 import type { LedgerError } from "../domain/errors.ts"
+import { CommitmentListQuery, MemoryListQuery } from "../domain/listQueries.ts"
 import type { RpcContext } from "../rpc/context.ts"
 import { errorOfTRPC } from "../rpc/errors.ts"
 import { appRouter } from "../rpc/router.ts"
@@ -65,6 +67,22 @@ class AdapterResponse {
 type HandlerOptions = Parameters<
   typeof createOpenApiNodeHttpHandler<typeof appRouter, never, never>
 >[0]
+
+/**
+ * The handler turns coercion on in the schemas of its procedures, for good, and tRPC's own door shares
+ * them. Query parameters are converted before they come here, so coercion stays off.
+ */
+const keepStrict = (shape: z.ZodObject) => {
+  for (const field of Object.values(shape.shape)) {
+    const schema = field instanceof z.ZodOptional ? field.unwrap() : field
+    Object.defineProperty(schema._zod.def, "coerce", {
+      configurable: true,
+      get: () => false,
+      set: () => {}
+    })
+  }
+}
+for (const shape of [CommitmentListQuery, MemoryListQuery]) keepStrict(shape)
 
 /** Calls the procedure of a REST path. Never rejects. */
 export const makeAdapter = () => {

@@ -5,15 +5,15 @@ import { InvalidRequest } from "../domain/errors.ts"
 const invalid = (message: string) => new InvalidRequest({ message })
 
 /** Rejects with `INVALID_REQUEST`: content type, content coding, size, encoding, JSON, in order. */
-export const readJsonBody = async (
+export const readBodyText = async (
   request: IncomingMessage,
   response: ServerResponse,
   maxBytes: number
-): Promise<unknown> => {
+): Promise<string> => {
   requireJson(request)
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   if (request.headers.expect !== undefined) response.writeContinue()
-  return parse(await readBytes(request, maxBytes))
+  return readBytes(request, maxBytes).then(decode)
 }
 
 const JSON_CONTENT_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
@@ -49,11 +49,21 @@ const readBytes = (request: IncomingMessage, maxBytes: number) =>
 /** A byte order mark is kept, so that JSON.parse refuses it: JSON texts have none. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-const parse = (bytes: Buffer): unknown => {
+const decode = (bytes: Buffer): string => {
   if (bytes.length === 0) throw invalid("The request body is empty; a JSON object is required.")
   try {
-    return JSON.parse(utf8.decode(bytes))
+    return utf8.decode(bytes)
   } catch {
-    throw invalid("The request body is not valid JSON in UTF-8.")
+    throw invalid(NOT_JSON)
+  }
+}
+
+const NOT_JSON = "The request body is not valid JSON in UTF-8."
+
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalid(NOT_JSON)
   }
 }

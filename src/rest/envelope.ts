@@ -37,7 +37,7 @@ export const errorBody = (refusal: Refusal): string =>
 /** A body that is longer is not read to its end for the sake of keeping the connection. */
 const UNREAD_BYTES_TOLERATED = 64 * 1024
 
-const leavesMuchUnread = (request: IncomingMessage): boolean => {
+export const leavesMuchUnread = (request: IncomingMessage): boolean => {
   if (request.complete || request.readableEnded) return false
   const length = request.headers["content-length"]
   if (length !== undefined) return Number(length) > UNREAD_BYTES_TOLERATED

@@ -18,7 +18,7 @@ import { requireWorkspaceNamed } from "../domain/performOperation.ts"
 import type { RunDomain } from "../rpc/context.ts"
 import { errorOfTRPC } from "../rpc/errors.ts"
 import { makeAdapter } from "./adapter.ts"
-import { readJsonBody } from "./body.ts"
+import { parseJson, readBodyText } from "./body.ts"
 import { MethodNotAllowed, type Refusal, writeError, writeJson } from "./envelope.ts"
 import { parseQuery } from "./queryParameters.ts"
 import { type FrontOptions, headerText, makeContext } from "./requestContext.ts"
@@ -44,7 +44,10 @@ export const makeFront = (options: FrontOptions) => {
     if (Result.isSuccess(target) && target.success.segments[0] === TRPC_SEGMENT) {
       return handleTrpc(request, response)
     }
-    const isOps = Result.isSuccess(target) && target.success.segments.join("/") === "ops"
+    const isOps =
+      request.method === "POST" &&
+      Result.isSuccess(target) &&
+      target.success.segments.join("/") === "ops"
     const authentication = await authenticate(run, request, isOps)
     const { match, query } = route(
       request.method ?? "",
@@ -66,7 +69,7 @@ export const makeFront = (options: FrontOptions) => {
     response: ServerResponse,
     { byBearer }: Authentication
   ): Promise<JsonObject> => {
-    const body = await readJsonBody(request, response, options.maxBodyBytes)
+    const body = parseJson(await readBodyText(request, response, options.maxBodyBytes))
     if (!isJsonObject(body)) {
       throw new InvalidRequest({ message: "The request body must be a JSON object." })
     }

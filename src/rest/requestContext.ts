@@ -34,7 +34,9 @@ export const makeContext = (
 })
 
 const idempotencyKey = (request: IncomingMessage): string | undefined => {
-  if (request.headers["idempotency-key"] === undefined) return undefined
+  if (request.method !== "POST" || request.headers["idempotency-key"] === undefined) {
+    return undefined
+  }
   const values = request.headersDistinct["idempotency-key"] ?? []
   if (values.length > 1) {
     throw new InvalidRequest({ message: "The header Idempotency-Key is given more than once." })

@@ -27,6 +27,8 @@ export interface Match {
 /** The route of a path, or undefined: «unknown path 404». */
 export const matchRoute = (segments: ReadonlyArray<string>): Match | undefined => {
   const [first, id] = segments
+  // An escaped slash is part of a segment; no route has one in its name.
+  if (first === undefined || first.includes("/")) return undefined
   if (segments.length === 1) {
     const route = Object.values<Route>(ROUTES).find(({ path }) => path === `/${first}`)
     return route === undefined ? undefined : { route, path: route.path }

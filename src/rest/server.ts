@@ -33,7 +33,7 @@ const HTTP_OPTIONS: http.ServerOptions = {
 }
 
 /** How long stopping waits for requests that are under way. */
-const STOP_TIMEOUT = "4 seconds"
+const STOP_TIMEOUT = "3 seconds"
 
 /**
  * Listens until the scope closes; then no connection is accepted, what is under way is answered, and
@@ -69,16 +69,38 @@ const makeServer = (options: ServerOptions, front: Listener) =>
         options.tls === undefined
           ? http.createServer(HTTP_OPTIONS)
           : https.createServer({ ...HTTP_OPTIONS, ...options.tls, minVersion: "TLSv1.2" })
-      server.on("request", front)
+      const latest = new WeakMap<Socket, Exchange>()
+      const answer: Listener = (request, response) => {
+        latest.set(request.socket, { request, response })
+        front(request, response)
+      }
+      server.on("request", answer)
       // The front says «continue» itself, after it has authenticated; it refuses other expectations.
-      server.on("checkContinue", front)
-      server.on("checkExpectation", front)
+      server.on("checkContinue", answer)
+      server.on("checkExpectation", answer)
       server.on("connect", (_request, socket: Socket) => refuse(socket, CONNECT_REFUSED))
-      server.on("clientError", (_error, socket: Socket) => refuse(socket, NOT_HTTP))
+      server.on("clientError", (_error, socket: Socket) =>
+        afterAnswer(latest.get(socket), () => refuse(socket, NOT_HTTP))
+      )
       return server
     },
     catch: () => new ListenError({ message: "The TLS certificate or key is not valid PEM." })
   })
+
+interface Exchange {
+  readonly request: http.IncomingMessage
+  readonly response: http.ServerResponse
+}
+
+/**
+ * What follows a whole request may be no HTTP. The answer to that request goes out first: a refusal
+ * in its place would say «not performed» of what is being performed.
+ */
+const afterAnswer = (latest: Exchange | undefined, refuseRest: () => void) => {
+  const underWay = latest?.request.complete === true && !latest.response.writableFinished
+  if (underWay && !latest.response.destroyed) latest.response.once("close", refuseRest)
+  else refuseRest()
+}
 
 const NOT_HTTP = rawError(new InvalidRequest({ message: "The request is not valid HTTP." }))
 const CONNECT_REFUSED = rawError(

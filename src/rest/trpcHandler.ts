@@ -1,19 +1,48 @@
-// tRPC under `/trpc`: the same authentication and the same error codes, in tRPC's own envelope.
+// tRPC under `/trpc`: the same authentication, the same strict bodies and the same error codes, in
+// tRPC's own envelope.
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { TRPCError } from "@trpc/server"
 import { nodeHTTPRequestHandler } from "@trpc/server/adapters/node-http"
+import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc"
 import { Effect } from "effect"
-import { Authenticator } from "../domain/authenticate.ts"
-import { errorOfTRPC, HTTP_STATUS } from "../rpc/errors.ts"
+import { Authenticator, type Caller } from "../domain/authenticate.ts"
+import type { LedgerError } from "../domain/errors.ts"
+import { errorOfTRPC, HTTP_STATUS, TRPC_CODE } from "../rpc/errors.ts"
 import { appRouter } from "../rpc/router.ts"
-import { COMMON_HEADERS } from "./envelope.ts"
+import { readBodyText } from "./body.ts"
+import { COMMON_HEADERS, leavesMuchUnread, MethodNotAllowed, writeJson } from "./envelope.ts"
 import { type FrontOptions, headerText, makeContext } from "./requestContext.ts"
 
 export const TRPC_SEGMENT = "trpc"
 const TRPC_PREFIX = `/${TRPC_SEGMENT}/`
+const ALLOWED = "GET, POST"
 
-export const makeTrpcHandler =
-  ({ maxBodyBytes, run }: FrontOptions) =>
-  async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+export const makeTrpcHandler = (options: FrontOptions) => {
+  const { maxBodyBytes, run } = options
+
+  /** Authentication, then the method, then the body: before tRPC looks at anything. */
+  const check = async (request: IncomingMessage, response: ServerResponse): Promise<Caller> => {
+    const token = headerText(request, "x-proxy-token")
+    const workspaceId = headerText(request, "x-workspace-id")
+    const caller = await run(
+      Effect.flatMap(Authenticator, (auth) => auth.authenticate(token, workspaceId))
+    )
+    const method = request.method ?? ""
+    if (!ALLOWED.split(", ").includes(method)) throw new MethodNotAllowed(method, ALLOWED)
+    if (method === "POST") {
+      // tRPC takes a text from here and does not read the request itself.
+      Object.assign(request, { body: await readBodyText(request, response, maxBodyBytes) })
+    }
+    return caller
+  }
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    let caller: Caller
+    try {
+      caller = await check(request, response)
+    } catch (error) {
+      return writeRefusal(request, response, error)
+    }
     for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value)
     const [path = ""] = (request.url ?? "").split("?", 1)
     await nodeHTTPRequestHandler({
@@ -21,20 +50,26 @@ export const makeTrpcHandler =
       res: response,
       path: path.slice(TRPC_PREFIX.length),
       router: appRouter,
-      maxBodySize: maxBodyBytes,
-      createContext: async () => {
-        const token = headerText(request, "x-proxy-token")
-        const workspaceId = headerText(request, "x-workspace-id")
-        const caller = await run(
-          Effect.flatMap(Authenticator, (auth) => auth.authenticate(token, workspaceId))
-        )
-        return makeContext(request, response, caller, run)
-      },
-      responseMeta: ({ errors }) => {
-        const [error, ...others] = errors
-        if (error === undefined || others.length > 0) return {}
+      createContext: async () => makeContext(request, response, caller, run),
+      responseMeta: ({ errors, info }) => {
+        const [error] = errors
+        // The calls of a batch have one status each, in their own answers.
+        if (error === undefined || (info?.calls.length ?? 1) > 1) return {}
         if (error.code === "METHOD_NOT_SUPPORTED") return { status: 405 }
         return { status: HTTP_STATUS[errorOfTRPC(error)._tag] }
       }
     })
   }
+}
+
+const writeRefusal = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
+  const refusal = error instanceof TRPCError ? errorOfTRPC(error) : (error as LedgerError)
+  const wrongMethod = error instanceof MethodNotAllowed
+  const httpStatus = wrongMethod ? 405 : HTTP_STATUS[refusal._tag]
+  const headers: Record<string, string> = wrongMethod ? { Allow: ALLOWED } : {}
+  if (leavesMuchUnread(request)) headers.Connection = "close"
+  const { _tag: code, message } = refusal
+  const data = { code, httpStatus }
+  const body = { error: { message, code: TRPC_ERROR_CODES_BY_KEY[TRPC_CODE[code]], data } }
+  writeJson(response, httpStatus, headers, JSON.stringify(body))
+}

@@ -20,7 +20,7 @@ export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   SERVER_ERROR: 500
 }
 
-const TRPC_CODE: Readonly<Record<ErrorCode, TRPC_ERROR_CODE_KEY>> = {
+export const TRPC_CODE: Readonly<Record<ErrorCode, TRPC_ERROR_CODE_KEY>> = {
   INVALID_REQUEST: "BAD_REQUEST",
   UNAUTHORIZED: "UNAUTHORIZED",
   FORBIDDEN: "FORBIDDEN",

@@ -47,7 +47,7 @@ const pageAnswer =
  * At run time any object with an `op`: the domain parses it, so that its errors have the spec's
  * words. To callers it is the union of the operations, so that what is incomplete does not compile.
  */
-const operationInput = z.looseObject({ op: z.unknown() }) as unknown as z.ZodType<
+const operationInput = z.looseObject({ op: z.unknown().optional() }) as unknown as z.ZodType<
   OperationInput,
   OperationInput
 >

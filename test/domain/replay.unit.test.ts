@@ -43,6 +43,7 @@ const decide = (steps: ReadonlyArray<Step>) => {
   })
   const counters = new Map<string, number>()
   return decideBatch(EMPTY, requests, {
+    allow: [],
     now: 2_000,
     nextId: (prefix) => {
       if (prefix === "op") return idOf(prefix, ++made)

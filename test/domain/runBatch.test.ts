@@ -151,6 +151,25 @@ describe("a connection that is lost at COMMIT", () => {
     assert.strictEqual((await service.get(`/memories/${reply.body.record_id}`)).status, 200)
   })
 
+  it("and the database is away for a while: no answer before it is back, and then the true one", async () => {
+    const before = proxy.losses()
+    proxy.arm("for good")
+    let isAnswered = false
+    const answer = service.perform({ op: "capture", body: "away" }).finally(() => {
+      isAnswered = true
+    })
+    await until("the connection is lost", async () => proxy.losses() > before)
+    assertRefused(await service.get("/status"), "SERVER_ERROR")
+    assert.isFalse(isAnswered)
+    proxy.comeBack()
+    const reply = await answer
+    assert.strictEqual(reply.status, 200)
+    assert.deepStrictEqual(
+      (await entriesOf("away")).map(({ op_id }) => op_id),
+      [reply.body.op_id]
+    )
+  })
+
   it("again and again before commit: 500, and it is not there", async () => {
     proxy.arm("before commit", Number.POSITIVE_INFINITY)
     const reply = await service.perform({ op: "capture", body: "never" })

@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => clearFolder(folder, [dataDir]))
 
 describe("kill -9 of the service and PostgreSQL right after an answer", () => {
-  it("loses nothing that was answered, round after round", () => surviveKills(dataDir, 4))
+  it("loses nothing that was answered, round after round", () => surviveKills(dataDir, 3))
 })
 
 describe("kill -9 of PostgreSQL alone, under load", () => {

@@ -2,8 +2,8 @@
 // end of all of them at once. Reads /proc, so these tests are for Linux.
 import * as fs from "node:fs"
 import * as path from "node:path"
-import type { PostgresConnection } from "../../src/platform/embeddedPostgres.ts"
 import { Redacted } from "effect"
+import type { PostgresConnection } from "../../src/platform/embeddedPostgres.ts"
 import { until } from "./database.ts"
 
 interface Found {

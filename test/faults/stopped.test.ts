@@ -1,7 +1,9 @@
 // Being asked to stop: under load, through npm, and twice on one folder. Every answer is in the
 // ledger, the exit code is 0 and no process is left.
 import { type ChildProcess, spawn } from "node:child_process"
+import { createHash } from "node:crypto"
 import { once } from "node:events"
+import * as fs from "node:fs"
 import * as path from "node:path"
 import { createInterface } from "node:readline"
 import { afterEach, assert, beforeEach, it } from "vitest"
@@ -71,6 +73,7 @@ it("a second start on the same folder is refused, and the first serves on", asyn
 })
 
 it("SIGTERM to npm start stops the service and its PostgreSQL, with exit code 0", async () => {
+  requirePreparedClone()
   const npm = spawn("npm", ["start"], {
     cwd: ROOT,
     env: {
@@ -99,6 +102,16 @@ it("SIGTERM to npm start stops the service and its PostgreSQL, with exit code 0"
     await killAll(processTree(npm.pid ?? -1))
   }
 })
+
+/** In a clone that is not prepared for tests, `npm start` would install over what runs this test. */
+const requirePreparedClone = () => {
+  const marker = path.join(ROOT, "node_modules/.prepared.json")
+  const prepared = fs.existsSync(marker) ? JSON.parse(fs.readFileSync(marker, "utf8")) : undefined
+  const lock = createHash("sha256")
+    .update(fs.readFileSync(path.join(ROOT, "package-lock.json")))
+    .digest("hex")
+  assert.deepStrictEqual(prepared, { lock, mode: "test" }, "run npm test: it prepares the clone")
+}
 
 const addressOf = (npm: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {

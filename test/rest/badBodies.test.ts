@@ -114,7 +114,8 @@ describe("12: deep and wide", () => {
     (value: string) => value,
     (value: string) => `{"op":"capture","body":"x","ignored":${value}}`,
     (value: string) => `{"op":"capture","body":"x","meta":{"a":${value}}}`,
-    (value: string) => `{"op":"close","id":"x","result":"pass","evidence":[{"type":"x","y":${value}}]}`
+    (value: string) =>
+      `{"op":"close","id":"x","result":"pass","evidence":[{"type":"x","y":${value}}]}`
   ]
   it.each([65, 1_000, 5_000, 100_000])("%d levels are 400", async (levels) => {
     for (const place of places) {

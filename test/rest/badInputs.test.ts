@@ -1,15 +1,14 @@
 // Bad input at the level of bytes and HTTP: whatever arrives, the answer is the spec's envelope with no
 // 5xx and no word of a library, nothing is performed, and the service goes on.
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "vitest"
-import {
-  exchange,
-  leaveOpen,
-  rawOperation,
-  type RawReply,
-  rawRequest
-} from "../support/rawHttp.ts"
+import { exchange, leaveOpen, type RawReply, rawOperation, rawRequest } from "../support/rawHttp.ts"
 import { AUTHENTICATION, startService, type TestService } from "../support/service.ts"
-import { assertErrorBody, assertNothingInternal, assertPerformed, operationCount } from "./expectations.ts"
+import {
+  assertErrorBody,
+  assertNothingInternal,
+  assertPerformed,
+  operationCount
+} from "./expectations.ts"
 
 let service: TestService
 let entries: number
@@ -85,7 +84,8 @@ describe("1: request targets", () => {
 
 describe("2: hosts, versions and sizes of heads", () => {
   const authentication = Object.entries(AUTHENTICATION).map(([name, value]) => `${name}: ${value}`)
-  const head = (...lines: ReadonlyArray<string>) => [...lines, ...authentication, "", ""].join("\r\n")
+  const head = (...lines: ReadonlyArray<string>) =>
+    [...lines, ...authentication, "", ""].join("\r\n")
   it.each([
     ["no Host", head("GET /status HTTP/1.1"), 400],
     ["no Host in HTTP/1.0", head("GET /status HTTP/1.0"), 200],
@@ -110,7 +110,11 @@ describe("2: hosts, versions and sizes of heads", () => {
     ["a header without a name", head("GET /status HTTP/1.1", "Host: a", ": x"), 400],
     ["a header with a space in its name", head("GET /status HTTP/1.1", "Host : a"), 400],
     ["a NUL in a header", head("GET /status HTTP/1.1", "Host: a", "X: a\u0000b"), 400],
-    ["an upgrade", head("GET /status HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket"), [200, 400]]
+    [
+      "an upgrade",
+      head("GET /status HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket"),
+      [200, 400]
+    ]
   ])("%s", async (_name, bytes, status) => {
     await expectStatuses(Buffer.from(bytes, "latin1"), [status])
   })
@@ -169,11 +173,7 @@ describe("4, 5: bodies and connections that end otherwise than they said", () =>
   })
 
   it("100-continue is said after the head was accepted, and not before", async () => {
-    const lines = [
-      "Content-Type: application/json",
-      "Content-Length: 2",
-      "Expect: 100-continue"
-    ]
+    const lines = ["Content-Type: application/json", "Content-Length: 2", "Expect: 100-continue"]
     const head = rawRequest("POST /ops HTTP/1.1", lines)
     const { replies } = await exchange(service.baseUrl, head, { answers: 2, afterFirst: "{}" })
     assert.deepStrictEqual(
@@ -188,7 +188,10 @@ describe("4, 5: bodies and connections that end otherwise than they said", () =>
   it("a hundred requests in one write are answered in their order", async () => {
     const paths = Array.from({ length: 100 }, (_, index) => `/commitments/nothing-${index}`)
     const bytes = Buffer.concat(paths.map((path) => rawRequest(`GET ${path} HTTP/1.1`)))
-    const replies = await expectStatuses(bytes, Array.from({ length: 100 }, () => 404))
+    const replies = await expectStatuses(
+      bytes,
+      Array.from({ length: 100 }, () => 404)
+    )
     for (const [index, reply] of replies.entries()) {
       assert.include(reply.text, `nothing-${index}\\"`)
     }
@@ -200,9 +203,7 @@ describe("4, 5: bodies and connections that end otherwise than they said", () =>
       const leave = await leaveOpen(service.baseUrl, bytes)
       leave()
     }
-    assertPerformed(
-      await service.perform(JSON.parse(capture), { "Idempotency-Key": "left early" })
-    )
+    assertPerformed(await service.perform(JSON.parse(capture), { "Idempotency-Key": "left early" }))
     entries += 1
   })
 

@@ -86,8 +86,14 @@ it("a hundred at once, half of them another operation: one entry", async () => {
       )
     )
     const statuses = replies.map((reply) => reply.status)
-    assert.lengthOf(statuses.filter((status) => status === 200), 50)
-    assert.lengthOf(statuses.filter((status) => status === 422), 50)
+    assert.lengthOf(
+      statuses.filter((status) => status === 200),
+      50
+    )
+    assert.lengthOf(
+      statuses.filter((status) => status === 422),
+      50
+    )
   })
   assert.strictEqual(made, 1)
 })
@@ -128,10 +134,7 @@ it("after 24 hours the key is free for any operation", async () => {
   await withClient(service.database.url, async (client) => {
     const age = "update idempotency_keys set expires_at = expires_at - $2::interval where key = $1"
     await client.query(age, [key, "23 hours 59 minutes"])
-    assert.strictEqual(
-      assertPerformed(await perform(key, { op: "capture", body: "one" })),
-      first
-    )
+    assert.strictEqual(assertPerformed(await perform(key, { op: "capture", body: "one" })), first)
     await client.query(age, [key, "1 minute"])
   })
   const later = await perform(key, { op: "capture", body: "two" })
@@ -144,7 +147,10 @@ describe("the key is 1 to 255 printable characters", () => {
     ["1 character", "!"],
     ["255 characters", "k".repeat(255)],
     ["spaces within", "a b  c"],
-    ["the printable ASCII characters", String.fromCharCode(...Array.from({ length: 94 }, (_, i) => i + 33))]
+    [
+      "the printable ASCII characters",
+      String.fromCharCode(...Array.from({ length: 94 }, (_, i) => i + 33))
+    ]
   ])("%s: accepted", async (_name, key) => {
     const first = await perform(key, { op: "capture", body: "x" })
     assertPerformed(first)

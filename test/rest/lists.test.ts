@@ -2,7 +2,6 @@
 // parameter may have: accepted or 400, never anything else.
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { startService, type TestService } from "../support/service.ts"
-import { assertRefused } from "./expectations.ts"
 
 let service: TestService
 const commitments: Array<string> = []
@@ -15,7 +14,8 @@ beforeAll(async () => {
     const tags = [index % 2 === 0 ? "even" : "odd", ...(index % 10 === 0 ? ["ten", "{a}"] : [])]
     commitments.push(await service.record({ op: "commit", title: `number ${index}`, tags }))
   }
-  for (const id of commitments.slice(0, 5)) await service.record({ op: "claim", id, owner: "a%_'b" })
+  for (const id of commitments.slice(0, 5))
+    await service.record({ op: "claim", id, owner: "a%_'b" })
   for (const kind of ["note", "metric", "note", "note"]) {
     memories.push(await service.record({ op: "capture", body: "seen", kind }))
   }

@@ -99,7 +99,10 @@ describe("the history of a commitment, operation by operation", () => {
     [{ op: "claim", owner: "human:jane" }, { owner: "human:jane" }],
     [{ op: "submit", body: "look", evidence }, {}],
     [{ op: "approve", body: "fine" }, { body: "fine" }],
-    [{ op: "close", result: "pass", summary: "done", evidence: [] }, { result: "pass", summary: "done" }],
+    [
+      { op: "close", result: "pass", summary: "done", evidence: [] },
+      { result: "pass", summary: "done" }
+    ],
     [{ op: "reopen", reason: "no" }, {}],
     [{ op: "close", result: "fail", evidence: [] }, { result: "fail" }]
   ] as const
@@ -151,7 +154,13 @@ it("the history and annotations of a memory", async () => {
   ] as const
   assert.deepStrictEqual(
     annotations,
-    notes.map(([body, kind, { actor, op_id, timestamp }]) => ({ op_id, body, kind, actor, timestamp }))
+    notes.map(([body, kind, { actor, op_id, timestamp }]) => ({
+      op_id,
+      body,
+      kind,
+      actor,
+      timestamp
+    }))
   )
 })
 
@@ -177,7 +186,13 @@ it("linked records show each other, in the order of linking", async () => {
 
 it("the status counts every record once, in its present state", async () => {
   const before = (await status()).data
-  for (const state of ["open", "claimed", "in_review", "closed by both", "open after reopen"] as const) {
+  for (const state of [
+    "open",
+    "claimed",
+    "in_review",
+    "closed by both",
+    "open after reopen"
+  ] as const) {
     await commitmentIn(service, state)
   }
   for (const state of ["untriaged", "triaged", "linked", "committed", "dismissed"] as const) {

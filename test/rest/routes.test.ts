@@ -48,10 +48,26 @@ it.each(READS)("HEAD %s is GET without the body", async (path) => {
 
 describe("a path that is not the spec's is 404", () => {
   it.each([
-    ...["/", "/op", "/ops/", "/ops/1", "/OPS", "//ops", "/ops%2f", "/ops%00", "/api/ops", "/v1/status"],
+    ...[
+      "/",
+      "/op",
+      "/ops/",
+      "/ops/1",
+      "/OPS",
+      "//ops",
+      "/ops%2f",
+      "/ops%00",
+      "/api/ops",
+      "/v1/status"
+    ],
     ...["/status/", "/Status", "/status/x", "/commitments/", "/commitments//", "/COMMITMENTS"],
     ...["/commitments%2F", "/memories%2F", "/commitments%2f%2e", "/commitments/cmt_x/"],
-    ...["/commitments/cmt_x/history", "/commitments/cmt_x%2F", "/memories/mem_x/x", "/memory/mem_x"],
+    ...[
+      "/commitments/cmt_x/history",
+      "/commitments/cmt_x%2F",
+      "/memories/mem_x/x",
+      "/memory/mem_x"
+    ],
     ...["/commitments/%00", "/commitments/%2e%2e%2fstatus", "/favicon.ico", "/openapi.json"],
     ...["/metrics", "/healthz", "/%E2%82%AC", "/.", "/.git/config", "/__proto__", "/constructor"],
     `/${"x".repeat(2_000)}`
@@ -151,7 +167,10 @@ describe("two workspaces know nothing of each other", () => {
     assert.deepStrictEqual(await everything({}), ours)
     const receipt = await service.perform({ op: "capture", body: "mine" }, other)
     assert.strictEqual(receipt.status, 200)
-    const target = await service.perform({ op: "link", id: receipt.body.record_id, target: commitment }, other)
+    const target = await service.perform(
+      { op: "link", id: receipt.body.record_id, target: commitment },
+      other
+    )
     assertRefused(target, "NOT_FOUND", [commitment])
     assert.deepStrictEqual(await everything({}), ours)
   })

@@ -12,6 +12,8 @@ export type Loss =
   | "before commit"
   /** COMMIT never reaches the server, which for a while does not notice anything. */
   | "unnoticed"
+  /** As after commit, and nobody reaches the server until it comes back. */
+  | "for good"
 
 export interface PostgresProxy extends AsyncDisposable {
   /** The database's address through the proxy. */
@@ -20,6 +22,8 @@ export interface PostgresProxy extends AsyncDisposable {
   readonly arm: (loss: Loss, times?: number) => void
   /** How many were lost so far. */
   readonly losses: () => number
+  /** After a loss `for good`: lets connections be made again. */
+  readonly comeBack: () => void
 }
 
 const COMMIT = Buffer.from("COMMIT\0")
@@ -30,8 +34,13 @@ export const startPostgresProxy = async (databaseUrl: string): Promise<PostgresP
   const sockets = new Set<net.Socket>()
   const armed = { loss: "before commit" as Loss, times: 0 }
   let losses = 0
+  let isAway = false
 
   const server = net.createServer({ noDelay: true }, (client) => {
+    if (isAway) {
+      client.resetAndDestroy()
+      return
+    }
     const upstream = net.connect({
       host: target.hostname,
       port: Number(target.port),
@@ -52,7 +61,9 @@ export const startPostgresProxy = async (databaseUrl: string): Promise<PostgresP
         armed.times -= 1
         losses += 1
         lost = true
+        isAway = armed.loss === "for good"
         lose(armed.loss, chunk, client, upstream)
+        if (isAway) for (const socket of sockets) if (socket !== upstream) socket.resetAndDestroy()
       } else upstream.write(chunk)
     })
     upstream.on("data", (chunk) => {
@@ -71,6 +82,9 @@ export const startPostgresProxy = async (databaseUrl: string): Promise<PostgresP
     url: url.href,
     arm: (loss, times = 1) => Object.assign(armed, { loss, times }),
     losses: () => losses,
+    comeBack: () => {
+      isAway = false
+    },
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, "close")
       server.close()
@@ -83,6 +97,7 @@ export const startPostgresProxy = async (databaseUrl: string): Promise<PostgresP
 const lose = (loss: Loss, chunk: Buffer, client: net.Socket, upstream: net.Socket): void => {
   switch (loss) {
     case "after commit":
+    case "for good":
       // The client is told of nothing before the server has answered, which is after the commit.
       upstream.once("data", () => {
         client.resetAndDestroy()
