@@ -1,16 +1,13 @@
 // `ledger webhook …`: who is told when commitments change. Adding one is an operation of the ledger,
 // like everybody else's `webhook.register`.
-import { randomBytes } from "node:crypto"
 import { Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { performOperation } from "../domain/performOperation.ts"
-import { listWebhooks, removeWebhook } from "../domain/settings.ts"
+import { generateWebhookSecret, listWebhooks, removeWebhook } from "../domain/webhookCare.ts"
 import { FILTER_STATES } from "../domain/webhookFields.ts"
 import { actorFlag, commandCaller } from "./caller.ts"
 import { layerCommand, resolveWorkspace, workspaceFlag } from "./environment.ts"
 import { answer, properties, readableTime, SHOWN_ONCE, table } from "./output.ts"
-
-const generateSecret = () => `whsec_${randomBytes(32).toString("base64url")}`
 
 const addCommand = Command.make(
   "add",
@@ -30,7 +27,7 @@ const addCommand = Command.make(
   },
   Effect.fn(function* ({ actor, secret, states, url, workspace }) {
     const { id, name } = yield* resolveWorkspace(workspace)
-    const made = Option.isNone(secret) ? generateSecret() : undefined
+    const made = Option.isNone(secret) ? generateWebhookSecret() : undefined
     const receipt = yield* performOperation(
       yield* commandCaller(id, actor),
       {

@@ -33,6 +33,7 @@ export const isCommitmentId = isIdWith("cmt")
 export const isMemoryId = isIdWith("mem")
 export const isTokenId = isIdWith("tok")
 export const isWebhookId = isIdWith("whk")
+export const isDeliveryId = isIdWith("dlv")
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 

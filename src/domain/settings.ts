@@ -1,15 +1,14 @@
-// Workspace settings: workspaces, their tokens and their webhooks (D15, D25). Administrators reach
-// them through tRPC, operators through the command line; none of this is on the spec's REST paths.
+// Workspace settings: workspaces and their tokens (D25). Administrators reach them through tRPC,
+// operators through the command line; none of this is on the spec's REST paths.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound, type ServerError } from "./errors.ts"
-import { canonicalUuid, Ids, isTokenId, isWebhookId } from "./ids.ts"
+import { canonicalUuid, Ids, isTokenId } from "./ids.ts"
 import { jsonProblem } from "./jsonValue.ts"
 import { LedgerClock } from "./ledgerClock.ts"
 import { characterCount, LIMITS, quote } from "./limits.ts"
 import { orServerError } from "./store/failures.ts"
 import * as Tokens from "./store/tokens.ts"
-import * as Endpoints from "./store/webhookEndpoints.ts"
 import * as Workspaces from "./store/workspaces.ts"
 import { toIso, toIsoOrNull } from "./time.ts"
 import { actorOf, generateToken, makeTokenRecord } from "./tokens.ts"
@@ -29,15 +28,6 @@ export interface TokenView {
   readonly created_at: string
   readonly last_used_at: string | null
   readonly revoked_at: string | null
-}
-
-export interface WebhookView {
-  readonly id: string
-  readonly url: string
-  readonly events: ReadonlyArray<string>
-  readonly states: ReadonlyArray<string>
-  readonly created_at: string
-  readonly updated_at: string
 }
 
 /** A token as it is issued: the only time that it is shown. */
@@ -140,26 +130,6 @@ export const revokeToken = Effect.fnUntraced(function* (workspaceId: string, id:
   if (!revoked) {
     return yield* new NotFound({ message: `There is no active token ${quote(id)}.` })
   }
-})
-
-export const listWebhooks = Effect.fnUntraced(function* (workspaceId: string) {
-  const endpoints = yield* orServerError(Endpoints.listEndpoints(workspaceId))
-  return endpoints.map(
-    (endpoint): WebhookView => ({
-      id: endpoint.id,
-      url: endpoint.url,
-      events: endpoint.events,
-      states: endpoint.states,
-      created_at: toIso(endpoint.createdAt),
-      updated_at: toIso(endpoint.updatedAt)
-    })
-  )
-})
-
-export const removeWebhook = Effect.fnUntraced(function* (workspaceId: string, id: string) {
-  const removed =
-    isWebhookId(id) && (yield* orServerError(Endpoints.deleteEndpoint(workspaceId, id)))
-  if (!removed) return yield* new NotFound({ message: `There is no webhook ${quote(id)}.` })
 })
 
 /** A name or label: one line that says something, and short enough for an actor. */

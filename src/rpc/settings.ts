@@ -6,12 +6,11 @@ import {
   getWorkspace,
   issueToken,
   listTokens,
-  listWebhooks,
-  removeWebhook,
   renameWorkspace,
   revokeToken
 } from "../domain/settings.ts"
 import { adminProcedure, router } from "./procedures.ts"
+import { deliverySettings, webhookSettings } from "./webhookSettings.ts"
 
 const text = z.string({ error: "must be a string" })
 const named = z.object({ name: text })
@@ -50,10 +49,6 @@ export const settingsRouter = router({
       .input(byId)
       .mutation(({ ctx, input }) => ctx.run(revokeToken(ctx.caller.workspaceId, input.id)))
   }),
-  webhooks: router({
-    list: adminProcedure.query(({ ctx }) => ctx.run(listWebhooks(ctx.caller.workspaceId))),
-    remove: adminProcedure
-      .input(byId)
-      .mutation(({ ctx, input }) => ctx.run(removeWebhook(ctx.caller.workspaceId, input.id)))
-  })
+  webhooks: webhookSettings,
+  deliveries: deliverySettings
 })

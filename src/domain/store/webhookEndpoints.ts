@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { WebhookEndpoint } from "../records.ts"
-import { lists, texts, times } from "./columns.ts"
+import { lists, texts, time, times } from "./columns.ts"
 
 interface EndpointRow {
   readonly id: string
@@ -77,6 +77,22 @@ export const saveEndpoints = Effect.fnUntraced(function* (
     on conflict (workspace_id, id) do update set
       secret = excluded.secret, previous_secret = null, previous_secret_until = null,
       events = excluded.events, states = excluded.states, updated_at = excluded.updated_at`
+})
+
+/** What settings may change of an endpoint: not its URL. */
+export const updateEndpoint = Effect.fnUntraced(function* (
+  workspaceId: string,
+  endpoint: WebhookEndpoint
+) {
+  const sql = yield* SqlClient.SqlClient
+  const { previousSecret } = endpoint
+  yield* sql`
+    update webhook_endpoints set
+      secret = ${endpoint.secret}, states = ${texts(endpoint.states)}, enabled = ${endpoint.enabled},
+      previous_secret = ${previousSecret?.secret ?? null},
+      previous_secret_until = ${previousSecret === null ? null : time(previousSecret.until)},
+      updated_at = ${time(endpoint.updatedAt)}
+    where workspace_id = ${workspaceId}::uuid and id = ${endpoint.id}`
 })
 
 /** Answers whether there was such an endpoint. */

@@ -1,0 +1,172 @@
+// Care of webhooks (D15): who is told, filters, secrets, a test event. Administrators reach this
+// through tRPC, operators through the command line. The log is in webhookLog.ts.
+import { randomBytes } from "node:crypto"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { callbackPayload } from "./callback.ts"
+import { InvalidRequest, NotFound } from "./errors.ts"
+import { Ids, isWebhookId } from "./ids.ts"
+import { LedgerClock } from "./ledgerClock.ts"
+import { LIMITS, quote } from "./limits.ts"
+import type { CommitmentRecord, WebhookEndpoint } from "./records.ts"
+import { cancelPending } from "./store/deliveryLog.ts"
+import { orServerError } from "./store/failures.ts"
+import { insertOutbox } from "./store/outbox.ts"
+import * as Endpoints from "./store/webhookEndpoints.ts"
+import { readWorkspace } from "./store/workspaces.ts"
+import { toIso, toIsoOrNull } from "./time.ts"
+import { EVENT_TYPES } from "./webhookFields.ts"
+
+export interface WebhookView {
+  readonly id: string
+  readonly url: string
+  readonly events: ReadonlyArray<string>
+  readonly states: ReadonlyArray<string>
+  readonly enabled: boolean
+  /** Until then the secret before the last rotation signs too. */
+  readonly previous_secret_until: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+const webhookView = (endpoint: WebhookEndpoint): WebhookView => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  events: endpoint.events,
+  states: endpoint.states,
+  enabled: endpoint.enabled,
+  previous_secret_until: toIsoOrNull(endpoint.previousSecret?.until ?? null),
+  created_at: toIso(endpoint.createdAt),
+  updated_at: toIso(endpoint.updatedAt)
+})
+
+/** A strong secret in the form that Standard Webhooks libraries know. */
+export const generateWebhookSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`
+
+export const listWebhooks = Effect.fnUntraced(function* (workspaceId: string) {
+  return (yield* orServerError(Endpoints.listEndpoints(workspaceId))).map(webhookView)
+})
+
+/** Fails with `NOT_FOUND` when the workspace has no such webhook. */
+export const requireWebhook = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+  const endpoints = isWebhookId(id)
+    ? yield* orServerError(Endpoints.listEndpoints(workspaceId))
+    : []
+  const endpoint = endpoints.find((one) => one.id === id)
+  if (endpoint === undefined) {
+    return yield* new NotFound({ message: `There is no webhook ${quote(id)}.` })
+  }
+  return endpoint
+})
+
+/** Nothing more is sent to it: what waits is cancelled, and stays in the log. */
+export const removeWebhook = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+  const sql = yield* SqlClient.SqlClient
+  const endpoint = yield* requireWebhook(workspaceId, id)
+  const now = yield* (yield* LedgerClock).now
+  yield* Effect.gen(function* () {
+    yield* Endpoints.deleteEndpoint(workspaceId, endpoint.id)
+    yield* cancelPending(workspaceId, endpoint.id, now)
+  }).pipe(sql.withTransaction, orServerError)
+})
+
+/** Filters and whether it is enabled; what is not given stays. A disabled webhook keeps its retries for later. */
+export const updateWebhook = Effect.fnUntraced(function* (
+  workspaceId: string,
+  id: string,
+  change: {
+    readonly enabled?: boolean | undefined
+    readonly states?: ReadonlyArray<string> | undefined
+  }
+) {
+  const endpoint = yield* requireWebhook(workspaceId, id)
+  const updated = {
+    ...endpoint,
+    enabled: change.enabled ?? endpoint.enabled,
+    states: change.states ?? endpoint.states,
+    updatedAt: yield* (yield* LedgerClock).now
+  }
+  yield* orServerError(Endpoints.updateEndpoint(workspaceId, updated))
+  return webhookView(updated)
+})
+
+const HOUR_MILLISECONDS = 60 * 60 * 1000
+
+/** A new secret; the one before it signs too for a while. The answer holds the secret, for the only time. */
+export const rotateSecret = Effect.fnUntraced(function* (
+  workspaceId: string,
+  id: string,
+  options: { readonly secret?: string | undefined; readonly overlapHours?: number | undefined }
+) {
+  const endpoint = yield* requireWebhook(workspaceId, id)
+  const secret = options.secret ?? generateWebhookSecret()
+  if (secret.trim() === "" || secret.length > LIMITS.webhookSecretCharacters) {
+    const message = `A webhook secret must have 1 to ${LIMITS.webhookSecretCharacters} characters.`
+    return yield* new InvalidRequest({ message })
+  }
+  const now = yield* (yield* LedgerClock).now
+  const until = now + (options.overlapHours ?? 24) * HOUR_MILLISECONDS
+  const rotated = {
+    ...endpoint,
+    secret,
+    previousSecret: { secret: endpoint.secret, until },
+    updatedAt: now
+  }
+  yield* orServerError(Endpoints.updateEndpoint(workspaceId, rotated))
+  return { ...webhookView(rotated), secret }
+})
+
+/** An example callback, as a claim would send it, of a commitment that does not exist. */
+export const sendTestEvent = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+  const endpoint = yield* requireWebhook(workspaceId, id)
+  const workspace = yield* orServerError(readWorkspace(workspaceId))
+  const now = yield* (yield* LedgerClock).now
+  const ids = yield* Ids
+  const commitment = exampleCommitment(ids.next("cmt", now), now)
+  const move = { previousState: "open" as const, commitment, seq: 0, time: now }
+  const event = {
+    id: ids.next("evt", now),
+    type: EVENT_TYPES[0],
+    seq: 0,
+    commitmentId: commitment.id,
+    payload: callbackPayload({ id: workspaceId, name: workspace?.name ?? "" }, move, [])
+  }
+  const delivery = {
+    id: ids.next("dlv", now),
+    eventId: event.id,
+    endpointId: endpoint.id,
+    commitmentId: commitment.id,
+    seq: 0,
+    claimToken: null
+  }
+  yield* orServerError(
+    insertOutbox({
+      workspaceId,
+      events: [event],
+      deliveries: [delivery],
+      replicaId: "",
+      now,
+      claimedUntil: now
+    })
+  )
+  return { delivery_id: delivery.id, event_id: event.id }
+})
+
+const exampleCommitment = (id: string, now: number): CommitmentRecord => ({
+  id,
+  createdSeq: 0,
+  title: "Test event: no such commitment exists",
+  body: null,
+  state: "claimed",
+  result: null,
+  owner: "test",
+  priority: null,
+  tags: [],
+  meta: {},
+  memoryId: null,
+  reopened: false,
+  approved: false,
+  createdAt: now,
+  updatedAt: now,
+  closedAt: null
+})

@@ -1,0 +1,136 @@
+// The workspace's webhook log: what was sent to whom, every attempt, and sending something again.
+// «Failed deliveries are visible in the workspace webhook logs.»
+import { Effect } from "effect"
+import { InvalidRequest, NotFound, ValidationError } from "./errors.ts"
+import { Ids, isDeliveryId } from "./ids.ts"
+import { LedgerClock } from "./ledgerClock.ts"
+import { LIMITS, quote } from "./limits.ts"
+import {
+  type DeliveryStatus,
+  failedSince,
+  findDelivery,
+  insertResends,
+  type LoggedDelivery,
+  listDeliveries
+} from "./store/deliveryLog.ts"
+import { orServerError } from "./store/failures.ts"
+import { parseIso, toIso, toIsoOrNull } from "./time.ts"
+import { requireWebhook } from "./webhookCare.ts"
+
+export interface AttemptView {
+  readonly attempt: number
+  readonly started_at: string
+  readonly duration_ms: number
+  readonly status: number | null
+  /** Why it failed; null for a 2xx answer. */
+  readonly failure: string | null
+  /** The first bytes of the answer. */
+  readonly response: string
+}
+
+export interface DeliveryView {
+  readonly id: string
+  readonly webhook_id: string
+  readonly event_id: string
+  readonly commitment_id: string
+  readonly status: DeliveryStatus
+  readonly attempts: ReadonlyArray<AttemptView>
+  readonly next_attempt_at: string | null
+  readonly created_at: string
+  readonly ended_at: string | null
+  readonly payload: string
+}
+
+const deliveryView = (delivery: LoggedDelivery): DeliveryView => ({
+  id: delivery.id,
+  webhook_id: delivery.endpointId,
+  event_id: delivery.eventId,
+  commitment_id: delivery.commitmentId,
+  status: delivery.status,
+  attempts: delivery.attempts.map((attempt) => ({
+    attempt: attempt.attempt,
+    started_at: toIso(attempt.startedAt),
+    duration_ms: attempt.durationMillis,
+    status: attempt.httpStatus,
+    failure: attempt.failure,
+    response: attempt.response
+  })),
+  next_attempt_at: toIsoOrNull(delivery.nextAttemptAt),
+  created_at: toIso(delivery.createdAt),
+  ended_at: toIsoOrNull(delivery.endedAt),
+  payload: delivery.payload
+})
+
+/** The log, newest first, with every attempt. */
+export const listWebhookDeliveries = Effect.fnUntraced(function* (
+  workspaceId: string,
+  filter: {
+    readonly webhookId?: string | undefined
+    readonly status?: DeliveryStatus | undefined
+    readonly limit?: number | undefined
+    readonly offset?: number | undefined
+  }
+) {
+  const deliveries = yield* orServerError(
+    listDeliveries(workspaceId, {
+      endpointId:
+        filter.webhookId === undefined
+          ? undefined
+          : (yield* requireWebhook(workspaceId, filter.webhookId)).id,
+      status: filter.status,
+      limit: Math.min(filter.limit ?? LIMITS.pageSizeDefault, LIMITS.pageSize),
+      offset: filter.offset ?? 0
+    })
+  )
+  return deliveries.map(deliveryView)
+})
+
+/** The same event once more, with its own retries. Refused while an attempt is pending. */
+export const resendDelivery = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+  const delivery = isDeliveryId(id)
+    ? yield* orServerError(findDelivery(workspaceId, id))
+    : undefined
+  if (delivery === undefined) {
+    return yield* new NotFound({ message: `There is no delivery ${quote(id)}.` })
+  }
+  yield* requireWebhook(workspaceId, delivery.endpointId)
+  const [resent] = yield* resend(workspaceId, [delivery.id])
+  if (resent === undefined) {
+    const message = "An attempt of this event for this webhook is pending already."
+    return yield* new ValidationError({ message })
+  }
+  return { delivery_id: resent }
+})
+
+/** Everything that failed for this webhook since a time. Answers the new deliveries' ids. */
+export const resendFailed = Effect.fnUntraced(function* (
+  workspaceId: string,
+  id: string,
+  since: string
+) {
+  const endpoint = yield* requireWebhook(workspaceId, id)
+  const time = parseIso(since)
+  if (time === undefined) {
+    const message = `"since" must be an ISO 8601 date or date-time with zone, not ${quote(since)}.`
+    return yield* new InvalidRequest({ message })
+  }
+  const failed = yield* orServerError(failedSince(workspaceId, endpoint.id, time))
+  return {
+    delivery_ids: yield* resend(
+      workspaceId,
+      failed.map((delivery) => delivery.id)
+    )
+  }
+})
+
+const resend = Effect.fnUntraced(function* (
+  workspaceId: string,
+  deliveries: ReadonlyArray<string>
+) {
+  if (deliveries.length === 0) return []
+  const now = yield* (yield* LedgerClock).now
+  const ids = yield* Ids
+  const resends = deliveries.map((from) => ({ from, id: ids.next("dlv", now) }))
+  const rows = yield* orServerError(insertResends(workspaceId, resends, now))
+  return rows.map((row) => row.id)
+})
