@@ -2,6 +2,7 @@
 // settings is this list; `config.test.ts` holds the two together.
 import { ByteSize, Config, Context, Effect, Layer, Option, type Redacted } from "effect"
 import {
+  RETENTION_DEFAULT,
   RETRY_DELAYS_DEFAULT,
   readWebhookSettings,
   TIMEOUT_DEFAULT,
@@ -44,6 +45,7 @@ const Variables = Config.all({
   bootstrapName: text("LEDGER_BOOTSTRAP_NAME", "default"),
   webhookRetryDelays: text("LEDGER_WEBHOOK_RETRY_DELAYS", RETRY_DELAYS_DEFAULT),
   webhookTimeout: text("LEDGER_WEBHOOK_TIMEOUT", TIMEOUT_DEFAULT),
+  webhookRetention: text("LEDGER_WEBHOOK_RETENTION", RETENTION_DEFAULT),
   webhookAllow: optionalText("LEDGER_WEBHOOK_ALLOW")
 })
 
@@ -160,6 +162,7 @@ const readWebhooks = (values: Values): Effect.Effect<WebhookSettings, Configurat
       readWebhookSettings({
         retryDelays: values.webhookRetryDelays,
         timeout: values.webhookTimeout,
+        retention: values.webhookRetention,
         allow: Option.getOrUndefined(values.webhookAllow),
         onLoopback: isLoopback(values.host)
       })

@@ -6,6 +6,7 @@ import * as os from "node:os"
 import { Console, Context, Effect, Layer } from "effect"
 import { announceAccess, prepareAccess } from "./access.ts"
 import { Configuration, ConfigurationError, type Settings } from "./config.ts"
+import { DeliveryRetention } from "./domain/housekeeping.ts"
 import * as Ledger from "./domain/ledger.ts"
 import { ReceiverPolicy } from "./domain/receiverPolicy.ts"
 import * as Database from "./platform/database.ts"
@@ -54,11 +55,14 @@ const doors = Layer.effect(
 /** The domain, with the workers that send its callbacks. */
 const ledger = Layer.unwrap(
   Effect.map(Configuration, ({ webhooks }) => {
-    const { allow, retryDelays, timeout } = webhooks
+    const { allow, retention, retryDelays, timeout } = webhooks
     const userAgent = `workspace-ledger/${PROGRAM_VERSION}`
     const sender = WebhookSender.layer({ timeout, allow, userAgent })
     const workers = DeliveryWorkers.layer({ retryDelays }).pipe(Layer.provide(sender))
-    return Ledger.layerWith(workers).pipe(Layer.provide(Layer.succeed(ReceiverPolicy, allow)))
+    return Ledger.layerWith(workers).pipe(
+      Layer.provide(Layer.succeed(ReceiverPolicy, allow)),
+      Layer.provide(Layer.succeed(DeliveryRetention, retention))
+    )
   })
 )
 

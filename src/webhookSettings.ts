@@ -9,10 +9,13 @@ export interface WebhookSettings {
   readonly timeout: Duration.Duration
   /** What the private-network guard lets through. */
   readonly allow: AllowList
+  /** How long a delivery stays in the log after it has ended. */
+  readonly retention: Duration.Duration
 }
 
 export const RETRY_DELAYS_DEFAULT = "30 seconds, 2 minutes, 10 minutes, 1 hour, 6 hours"
 export const TIMEOUT_DEFAULT = "10 seconds"
+export const RETENTION_DEFAULT = "30 days"
 
 const MOST_RETRIES = 20
 
@@ -26,6 +29,7 @@ const parseDuration = (text: string): Duration.Duration | undefined => {
 export const readWebhookSettings = (values: {
   readonly retryDelays: string
   readonly timeout: string
+  readonly retention: string
   readonly allow: string | undefined
   /** The service itself is reached on loopback only: then receivers on loopback are let through. */
   readonly onLoopback: boolean
@@ -41,18 +45,19 @@ export const readWebhookSettings = (values: {
   if (timeout === undefined) {
     return Result.fail("LEDGER_WEBHOOK_TIMEOUT must be a duration, such as: 10 seconds.")
   }
+  const retention = parseDuration(values.retention)
+  if (retention === undefined) {
+    return Result.fail("LEDGER_WEBHOOK_RETENTION must be a duration, such as: 30 days.")
+  }
   if (values.allow === undefined) {
-    return Result.succeed({
-      retryDelays,
-      timeout,
-      allow: values.onLoopback ? LOOPBACK_ALLOWED : []
-    })
+    const allow = values.onLoopback ? LOOPBACK_ALLOWED : []
+    return Result.succeed({ retryDelays, timeout, retention, allow })
   }
   return Result.map(
     Result.mapError(
       parseAllowList(values.allow),
       (problem) => `LEDGER_WEBHOOK_ALLOW is not valid: ${problem}`
     ),
-    (allow) => ({ retryDelays, timeout, allow })
+    (allow) => ({ retryDelays, timeout, retention, allow })
   )
 }

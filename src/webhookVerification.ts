@@ -242,8 +242,12 @@ const joined = (first: Bytes, second: Bytes): Bytes => {
 }
 
 const headerOf = (headers: WebhookHeaders, name: string): string => {
-  if (headers instanceof Headers) return headers.get(name) ?? ""
+  if (isFetchHeaders(headers)) return headers.get(name) ?? ""
   const key = Object.keys(headers).find((key) => key.toLowerCase() === name)
   const value = key === undefined ? "" : headers[key]
   return (typeof value === "string" ? value : (value?.[0] ?? "")).trim()
 }
+
+/** Not `instanceof`: frameworks bring Headers of their own. */
+const isFetchHeaders = (headers: WebhookHeaders): headers is Headers =>
+  typeof headers.get === "function"

@@ -1,27 +1,52 @@
-// What a service does now and then for everybody: expired idempotency keys are removed, in small
-// batches, by whichever replica gets to the rows first.
-import { Effect, Layer } from "effect"
+// What a service does now and then for everybody: expired idempotency keys and old deliveries are
+// removed, in small batches, by whichever replica gets to the rows first.
+import { Context, Duration, Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
 import { LedgerClock } from "./ledgerClock.ts"
+import { deleteEndedDeliveries } from "./store/deliveryLog.ts"
 import { deleteExpiredAnswers } from "./store/keptAnswers.ts"
+
+/** How long a delivery stays in the log after it has ended. */
+export const DeliveryRetention = Context.Reference<Duration.Duration>(
+  "workspace-ledger/domain/DeliveryRetention",
+  { defaultValue: () => Duration.days(30) }
+)
 
 const INTERVAL = "10 minutes"
 const BATCH_ROWS = 1_000
 
-/** Removes every kept answer that has expired; answers how many there were. */
-export const removeExpiredAnswers = Effect.gen(function* () {
-  const now = yield* (yield* LedgerClock).now
+/** Calls until a batch is not full; answers how many rows there were in all. */
+const inBatches = Effect.fnUntraced(function* (
+  remove: (count: number) => Effect.Effect<number, SqlError, SqlClient.SqlClient>
+) {
   let removed = 0
   let batch: number
   do {
-    batch = yield* deleteExpiredAnswers(now, BATCH_ROWS)
+    batch = yield* remove(BATCH_ROWS)
     removed += batch
   } while (batch === BATCH_ROWS)
   return removed
 })
 
+/** Removes every kept answer that has expired; answers how many there were. */
+export const removeExpiredAnswers = Effect.gen(function* () {
+  const now = yield* (yield* LedgerClock).now
+  return yield* inBatches((count) => deleteExpiredAnswers(now, count))
+})
+
+/** Removes every delivery that ended before the retention began; answers how many there were. */
+export const removeOldDeliveries = Effect.gen(function* () {
+  const now = yield* (yield* LedgerClock).now
+  const before = now - Duration.toMillis(yield* DeliveryRetention)
+  return yield* inBatches((count) => deleteEndedDeliveries(before, count))
+})
+
+const tidyUp = Effect.andThen(removeExpiredAnswers, removeOldDeliveries)
+
 export const layer = Layer.effectDiscard(
-  removeExpiredAnswers.pipe(
-    Effect.catchCause((cause) => Effect.logDebug("Expired keys were not removed", cause)),
+  tidyUp.pipe(
+    Effect.catchCause((cause) => Effect.logDebug("Old rows were not removed", cause)),
     Effect.delay(INTERVAL),
     Effect.forever,
     Effect.forkScoped

@@ -80,7 +80,8 @@ it(`${SECONDS} s of load by ${CLIENTS} clients leave memory flat`, async () => {
   console.log(
     `${rounds * 5} operations; resident memory ${early.toFixed(0)} MiB in the second third, ${late.toFixed(0)} MiB in the last, ${Math.max(...samples).toFixed(0)} MiB at most`
   )
-  assert.isBelow(late, early * 1.15)
-  assert.isBelow(Math.max(...samples), 400)
+  assert.isBelow(late, early * 1.1, "memory is flat")
+  // The design's measure: the service's process at 64 connections.
+  assert.isAtMost(Math.max(...samples), 200)
   assert.strictEqual(await program.stop(), 0, program.output())
 })
