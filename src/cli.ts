@@ -1,6 +1,7 @@
 // The command line: `ledger`, as one tree of commands. Each is in its own file in cli/; here they are
 // put together and run.
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import { JsonFlag } from "./cli/environment.ts"

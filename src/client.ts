@@ -1,5 +1,6 @@
 // The typed client that other programs import as `workspace-ledger/client`: tRPC over HTTP with the
-// service's own types, so that an incomplete operation does not compile.
+// service's own types, so that an incomplete operation does not compile. Receivers of webhooks find
+// their helper here too.
 import {
   createTRPCClient,
   httpLink,
@@ -22,6 +23,16 @@ export type {
   StatusSnapshot
 } from "./domain/vocabulary.ts"
 export type { AppRouter } from "./rpc/router.ts"
+export {
+  type CommitmentStateChanged,
+  type VerifyOptions,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookEvidence,
+  type WebhookHeaders,
+  type WebhookRefusalReason,
+  type WebhookVerification
+} from "./webhookVerification.ts"
 
 export interface LedgerClientOptions {
   /** Where the service listens, such as `https://127.0.0.1:8443`. */

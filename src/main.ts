@@ -1,5 +1,5 @@
 // The program: one layer, launched until SIGTERM or SIGINT.
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer } from "effect"
 import { layerEnvironment, layerLogging, reportingFailures, teardown } from "./platform/process.ts"
 import * as Service from "./service.ts"

@@ -65,7 +65,17 @@ const IMPORT_RULES: ReadonlyArray<{ under: string; may: ReadonlyArray<string> }>
       "src/domain/store/migrate.ts"
     ]
   },
-  { under: "src/client.ts", may: ["@trpc/client", "undici", "node:", "src/domain/", "src/rpc/"] },
+  {
+    under: "src/client.ts",
+    may: [
+      "src/webhookVerification.ts",
+      "@trpc/client",
+      "undici",
+      "node:",
+      "src/domain/",
+      "src/rpc/"
+    ]
+  },
   { under: "src/", may: [""] }
 ]
 

@@ -11,7 +11,7 @@ import { recordLedgerTime } from "./ledgerMetrics.ts"
 import type { OperationRequest } from "./operationRequest.ts"
 import { type Handover, writeOutbox } from "./outbox.ts"
 import { ReceiverPolicy } from "./receiverPolicy.ts"
-import { limitTransaction, loadNamed, saveOutcome } from "./store/batches.ts"
+import { loadNamed, saveOutcome } from "./store/batches.ts"
 import { recordedOperations } from "./store/entries.ts"
 import { DATABASE_AWAY, type DatabaseFailure, databaseFailure } from "./store/failures.ts"
 import { lockHead } from "./store/heads.ts"
@@ -77,7 +77,6 @@ const attempt = Effect.fnUntraced(function* (workspaceId: string, requests: Requ
 const WORKSPACE_GONE: Answer = Result.fail(unavailable("The workspace cannot be reached."))
 
 const decideAndWrite = Effect.fnUntraced(function* (workspaceId: string, requests: Requests) {
-  yield* limitTransaction
   const head = yield* lockHead(workspaceId)
   if (head === undefined) return undefined
   const now = yield* (yield* LedgerClock).now
@@ -110,7 +109,6 @@ const confirm = Effect.fnUntraced(function* (written: Written) {
   if (outcome.entries.length === 0) return Result.succeed(written)
   const { workspaceId } = outcome.head
   const recorded = yield* Effect.gen(function* () {
-    yield* limitTransaction
     yield* lockHead(workspaceId)
     return yield* recordedOperations(workspaceId, outcome.entries)
   }).pipe(

@@ -58,6 +58,9 @@ const clientLayer = ({ description: _, ...connection }: PostgresConnection, sett
     connectTimeout: "5 seconds",
     keepAlive: "30 seconds",
     maxMessageSize: MAX_MESSAGE_BYTES,
+    // Reads that are asked for together share one write to PostgreSQL; transactions keep a
+    // connection to themselves all the same.
+    multiplex: true,
     prepare: settings.preparedStatements
   })
 

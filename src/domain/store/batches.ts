@@ -1,7 +1,6 @@
 // What one batch reads and writes, all inside the transaction that holds the head's lock: each kind
 // of row with one statement, and no statement for what the batch does not touch.
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import type { Loaded } from "../batchDraft.ts"
 import type { BatchOutcome } from "../decideBatch.ts"
 import { isCommitmentId, isMemoryId } from "../ids.ts"
@@ -14,17 +13,6 @@ import { insertKeptAnswers, loadKeptAnswers } from "./keptAnswers.ts"
 import { insertLinks, loadLinks } from "./links.ts"
 import { loadMemories, saveMemories } from "./memories.ts"
 import { loadEndpointsAt, saveEndpoints } from "./webhookEndpoints.ts"
-
-/** «A paused replica must not hold a workspace.» Local to the transaction, as PgBouncer needs. */
-const TRANSACTION_TIMEOUT = "5s"
-
-export const limitTransaction = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`select
-    set_config('lock_timeout', ${TRANSACTION_TIMEOUT}, true),
-    set_config('statement_timeout', ${TRANSACTION_TIMEOUT}, true),
-    set_config('idle_in_transaction_session_timeout', ${TRANSACTION_TIMEOUT}, true)`
-})
 
 /** The records, links, endpoints and kept answers that the requests name. */
 export const loadNamed = Effect.fnUntraced(function* (

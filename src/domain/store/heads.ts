@@ -43,14 +43,26 @@ export const readHead = Effect.fnUntraced(function* (workspaceId: string) {
   return rows.map(toHead)[0]
 })
 
+/** «A paused replica must not hold a workspace.» */
+const TRANSACTION_TIMEOUT = "5s"
+
 /**
- * Locks the head until the transaction ends. Records must be loaded by a later statement: one that
- * locked and loaded would see the new head with records from before the wait.
+ * Locks the head until the transaction ends, under time limits that are local to it, as PgBouncer
+ * needs. Records must be loaded by a later statement: one that locked and loaded would see the new
+ * head with records from before the wait.
  */
 export const lockHead = Effect.fnUntraced(function* (workspaceId: string) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<HeadRow>`
-    select * from workspace_heads where workspace_id = ${workspaceId}::uuid for no key update`
+    with limits as materialized (
+      select
+        set_config('lock_timeout', ${TRANSACTION_TIMEOUT}, true),
+        set_config('statement_timeout', ${TRANSACTION_TIMEOUT}, true),
+        set_config('idle_in_transaction_session_timeout', ${TRANSACTION_TIMEOUT}, true)
+    )
+    select head.* from limits cross join workspace_heads head
+    where head.workspace_id = ${workspaceId}::uuid
+    for no key update of head`
   return rows.map(toHead)[0]
 })
 

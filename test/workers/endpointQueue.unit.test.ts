@@ -1,0 +1,103 @@
+// What one endpoint is sent next: first attempts before retries, one commitment's first attempts one
+// after another, four at once.
+import { assert, describe, it } from "vitest"
+import type { ClaimedDelivery } from "../../src/domain/deliveryHandoff.ts"
+import {
+  EndpointQueue,
+  HELD_PER_ENDPOINT,
+  IN_FLIGHT_PER_ENDPOINT
+} from "../../src/workers/endpointQueue.ts"
+
+const endpoint = { id: "whk_1", url: "https://example.org/", secret: "s", previousSecret: null }
+
+let count = 0
+const delivery = (commitmentId: string, attempts = 0): ClaimedDelivery => {
+  count += 1
+  return {
+    workspaceId: "w",
+    id: `dlv_${count}`,
+    endpoint,
+    eventId: `evt_${count}`,
+    commitmentId,
+    seq: count,
+    attempts,
+    payload: "{}",
+    claimToken: "t"
+  }
+}
+
+const queueOf = (...deliveries: ReadonlyArray<ClaimedDelivery>) => {
+  const queue = new EndpointQueue()
+  for (const one of deliveries) queue.add(one)
+  return queue
+}
+
+const drain = (queue: EndpointQueue) => {
+  const started: Array<ClaimedDelivery> = []
+  for (let next = queue.next(); next !== undefined; next = queue.next()) started.push(next)
+  return started
+}
+
+describe("an endpoint's queue", () => {
+  it("gives nothing when it has nothing", () => {
+    assert.isUndefined(new EndpointQueue().next())
+    assert.strictEqual(new EndpointQueue().room, HELD_PER_ENDPOINT)
+  })
+
+  it("lets four requests be under way at once, and the next when one has ended", () => {
+    assert.strictEqual(IN_FLIGHT_PER_ENDPOINT, 4)
+    const all = ["a", "b", "c", "d", "e"].map((name) => delivery(name))
+    const queue = queueOf(...all)
+    const started = drain(queue)
+    assert.deepStrictEqual(started, all.slice(0, 4))
+    assert.strictEqual(queue.held, 5)
+    const [first] = started
+    assert.isDefined(first)
+    queue.ended(first)
+    assert.deepStrictEqual(drain(queue), all.slice(4))
+  })
+
+  it("sends first attempts for one commitment one after another, in the order of the ledger", () => {
+    const claim = delivery("a")
+    const close = delivery("a")
+    const other = delivery("b")
+    const queue = queueOf(claim, close, other)
+    assert.deepStrictEqual(drain(queue), [claim, other])
+    queue.ended(claim)
+    assert.deepStrictEqual(drain(queue), [close])
+  })
+
+  it("sends first attempts before retries", () => {
+    const retries = ["a", "b", "c", "d", "e"].map((name) => delivery(name, 1))
+    const first = delivery("f")
+    const queue = queueOf(...retries, first)
+    assert.deepStrictEqual(drain(queue), [first, ...retries.slice(0, 3)])
+  })
+
+  it("does not hold a first attempt back for a retry of the same commitment, nor a retry for it", () => {
+    const retry = delivery("a", 1)
+    const close = delivery("a")
+    assert.deepStrictEqual(drain(queueOf(retry, close)), [close, retry])
+  })
+
+  it("a retry that ends does not free a first attempt's turn", () => {
+    const retry = delivery("a", 2)
+    const claim = delivery("a")
+    const queue = queueOf(retry, claim)
+    drain(queue)
+    queue.ended(retry)
+    queue.add(delivery("a"))
+    assert.deepStrictEqual(drain(queue), [])
+  })
+
+  it("counts what it holds, under way or not, and has no less room than none", () => {
+    const queue = new EndpointQueue()
+    for (let index = 0; index < HELD_PER_ENDPOINT + 3; index++) queue.add(delivery(`c${index}`))
+    const [first] = drain(queue)
+    assert.strictEqual(queue.held, HELD_PER_ENDPOINT + 3)
+    assert.strictEqual(queue.room, 0)
+    assert.isDefined(first)
+    queue.ended(first)
+    assert.strictEqual(queue.held, HELD_PER_ENDPOINT + 2)
+  })
+})
