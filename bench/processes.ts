@@ -19,10 +19,11 @@ export interface Program {
 /** Starts `node file` and waits for its line «listening on URL». */
 export const startProgram = Effect.fnUntraced(function* (
   file: string,
-  env: Readonly<Record<string, string>>
+  env: Readonly<Record<string, string>>,
+  nodeFlags: ReadonlyArray<string> = []
 ): Effect.fn.Return<Program, BenchError, Scope.Scope> {
   const child = yield* acquire(() =>
-    spawn(process.execPath, [file], {
+    spawn(process.execPath, [...nodeFlags, file], {
       env: { ...inheritedEnvironment(), ...env },
       stdio: ["ignore", "pipe", "pipe"],
       // A group of its own: Ctrl-C is for the harness, which then stops its children in order.

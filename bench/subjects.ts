@@ -2,6 +2,7 @@
 // the same PostgreSQL, with the same workspaces.
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import * as fs from "node:fs"
+import { readFileSync } from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -31,6 +32,14 @@ export interface Batches {
 const MAIN = path.join(import.meta.dirname, "..", "src", "main.ts")
 const PEER = path.join(import.meta.dirname, "peer", "main.ts")
 
+/** The flags that `npm start` gives to Node. */
+const SERVICE_FLAGS = readFileSync(
+  path.join(import.meta.dirname, "..", "scripts", "service-flags"),
+  "utf8"
+)
+  .trim()
+  .split(" ")
+
 /** Our service as it is run in production, over plain HTTP, with `workspaces` workspaces. */
 export const startLedger = Effect.fnUntraced(function* (
   postgres: Postgres,
@@ -44,17 +53,21 @@ export const startLedger = Effect.fnUntraced(function* (
   }
   const operationsPort = yield* freePort
   const dataDir = yield* temporaryFolder
-  const program = yield* startProgram(MAIN, {
-    NODE_ENV: "production",
-    LEDGER_TLS: "off",
-    LEDGER_PORT: "0",
-    LEDGER_OPS_PORT: String(operationsPort),
-    LEDGER_DATA_DIR: dataDir,
-    LEDGER_LOG_LEVEL: "warn",
-    DATABASE_URL: databaseUrl,
-    LEDGER_BOOTSTRAP_WORKSPACE: first.workspaceId,
-    LEDGER_BOOTSTRAP_TOKEN: first.token
-  })
+  const program = yield* startProgram(
+    MAIN,
+    {
+      NODE_ENV: "production",
+      LEDGER_TLS: "off",
+      LEDGER_PORT: "0",
+      LEDGER_OPS_PORT: String(operationsPort),
+      LEDGER_DATA_DIR: dataDir,
+      LEDGER_LOG_LEVEL: "warn",
+      DATABASE_URL: databaseUrl,
+      LEDGER_BOOTSTRAP_WORKSPACE: first.workspaceId,
+      LEDGER_BOOTSTRAP_TOKEN: first.token
+    },
+    SERVICE_FLAGS
+  )
   const others = yield* Effect.forEach(Array.from({ length: workspaces - 1 }), (_, index) =>
     createWorkspace(program.baseUrl, first, `workspace ${index + 2}`)
   )

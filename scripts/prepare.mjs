@@ -112,8 +112,10 @@ const dependenciesAreReady = (mode) => {
 
 const installDependencies = (mode, node) => {
   const previous = readMarker()
-  // A changed lock file must not take the test dependencies away from somebody who had them.
-  const complete = mode === "test" || previous?.mode === "test"
+  // Neither a changed lock file nor the first start after somebody's own `npm install` may take the
+  // test dependencies away from who had them.
+  const hadOwn = previous === undefined && fs.existsSync(path.join(root, "node_modules"))
+  const complete = mode === "test" || previous?.mode === "test" || hadOwn
   const what = complete ? "all dependencies, also those of the tests" : "dependencies"
   const why = previous === undefined ? "first run" : "what was installed does not suffice"
   say(`Installing ${what} (${why})…`)

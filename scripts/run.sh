@@ -10,8 +10,12 @@ if ! command -v node >/dev/null 2>&1; then
   exit 1
 fi
 node=$(node scripts/prepare.mjs "$mode")
-# Compiled code is kept from start to start: a third faster, and a fifth less memory.
 if [ "$mode" = serve ]; then
+  # Compiled code is kept from start to start: a third faster, and a fifth less memory.
   export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/.tools/compiled}"
+  # On a machine with much memory V8 would let garbage lie: 340 MiB under load instead of 180. Half a
+  # gigabyte is far more than the bounds of the mailboxes need.
+  # shellcheck disable=SC2046
+  exec "$node" $(cat scripts/service-flags) "$@"
 fi
 exec "$node" "$@"

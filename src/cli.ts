@@ -4,6 +4,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
+import { deliveryCommand } from "./cli/deliveryCommands.ts"
 import { JsonFlag } from "./cli/environment.ts"
 import { exportCommand } from "./cli/exportCommand.ts"
 
@@ -26,6 +27,7 @@ const ledger = Command.make("ledger").pipe(
     workspaceCommand,
     tokenCommand,
     webhookCommand,
+    deliveryCommand,
     verifyCommand,
     exportCommand,
 

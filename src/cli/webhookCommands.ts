@@ -1,13 +1,21 @@
 // `ledger webhook …`: who is told when commitments change. Adding one is an operation of the ledger,
-// like everybody else's `webhook.register`.
+// like everybody else's `webhook.register`; care of those that exist is in webhookCareCommands.ts.
 import { Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { performOperation } from "../domain/performOperation.ts"
-import { generateWebhookSecret, listWebhooks, removeWebhook } from "../domain/webhookCare.ts"
+import { generateWebhookSecret, listWebhooks } from "../domain/webhookCare.ts"
 import { FILTER_STATES } from "../domain/webhookFields.ts"
 import { actorFlag, commandCaller } from "./caller.ts"
 import { layerCommand, resolveWorkspace, workspaceFlag } from "./environment.ts"
 import { answer, properties, readableTime, SHOWN_ONCE, table } from "./output.ts"
+import {
+  readableEnabled,
+  readableStates,
+  removeCommand,
+  rotateCommand,
+  testCommand,
+  updateCommand
+} from "./webhookCareCommands.ts"
 
 const addCommand = Command.make(
   "add",
@@ -51,7 +59,7 @@ const addCommand = Command.make(
   }, Effect.provide(layerCommand))
 ).pipe(
   Command.withDescription(
-    "Register a receiver of callbacks. The same URL again replaces its secret and filter"
+    "Register a receiver of callbacks. The same URL again replaces its secret and filter at once; to change the secret with an overlap: ledger webhook rotate"
   ),
   Command.withExamples([
     {
@@ -74,42 +82,26 @@ const listCommand = Command.make(
     const rows = webhooks.map((webhook) => [
       webhook.id,
       webhook.url,
-      webhook.states.length === 0 ? "every move" : webhook.states.join(", "),
+      readableStates(webhook),
+      readableEnabled(webhook),
       readableTime(webhook.updated_at)
     ])
-    yield* answer({ workspace_id: id, webhooks }, table(["ID", "URL", "STATES", "UPDATED"], rows))
+    const headings = ["ID", "URL", "STATES", "SENDING", "UPDATED"]
+    yield* answer({ workspace_id: id, webhooks }, table(headings, rows))
   }, Effect.provide(layerCommand))
 ).pipe(
   Command.withDescription("List the receivers of callbacks; secrets are not shown"),
   Command.withExamples([{ command: "ledger webhook list", description: "Who is told" }])
 )
 
-const removeCommand = Command.make(
-  "remove",
-  {
-    id: Argument.String("webhook-id").pipe(
-      Argument.withDescription("The webhook's id, whk_…, as webhook list shows it")
-    ),
-    workspace: workspaceFlag
-  },
-  Effect.fn(function* ({ id, workspace }) {
-    const resolved = yield* resolveWorkspace(workspace)
-    yield* removeWebhook(resolved.id, id)
-    yield* answer({ workspace_id: resolved.id, webhook_id: id }, [
-      `Removed ${id}: nothing is sent to it any more.`
-    ])
-  }, Effect.provide(layerCommand))
-).pipe(
-  Command.withDescription("Remove a receiver of callbacks"),
-  Command.withExamples([
-    {
-      command: "ledger webhook remove whk_01h455vb4pex5vsknk084sn02q",
-      description: "The id is the one that webhook list shows"
-    }
-  ])
-)
-
 export const webhookCommand = Command.make("webhook").pipe(
   Command.withDescription("Webhooks: who is told when a commitment changes its state"),
-  Command.withSubcommands([addCommand, listCommand, removeCommand])
+  Command.withSubcommands([
+    addCommand,
+    listCommand,
+    updateCommand,
+    rotateCommand,
+    testCommand,
+    removeCommand
+  ])
 )

@@ -108,11 +108,17 @@ const confirm = Effect.fnUntraced(function* (written: Written) {
   const { outcome } = written
   if (outcome.entries.length === 0) return Result.succeed(written)
   const { workspaceId } = outcome.head
+  let found: ReadonlySet<string> | undefined
   const recorded = yield* Effect.gen(function* () {
     yield* lockHead(workspaceId)
-    return yield* recordedOperations(workspaceId, outcome.entries)
+    found = yield* recordedOperations(workspaceId, outcome.entries)
+    return found
   }).pipe(
     sql.withTransaction,
+    // What was read under the lock is true, whatever becomes of the reading transaction.
+    Effect.catchCause((cause) =>
+      found === undefined ? Effect.failCause(cause) : Effect.succeed(found)
+    ),
     Effect.tapCause((cause) =>
       Effect.logWarning("The outcome of a COMMIT is not known yet", cause)
     ),

@@ -1,6 +1,7 @@
 // The real program as a child process: for what only a process can show, such as signals, exit codes
 // and being killed. Everything started here is stopped by its pid.
 import { type ChildProcess, spawn } from "node:child_process"
+import * as fs from "node:fs"
 import * as path from "node:path"
 import { createInterface } from "node:readline"
 
@@ -41,9 +42,15 @@ export const startProgram = (
   return watch(child)
 }
 
-/** The service itself: `node src/main.ts`. */
+/** The flags that `npm start` gives to Node. */
+const SERVICE_FLAGS = fs
+  .readFileSync(path.join(ROOT, "scripts/service-flags"), "utf8")
+  .trim()
+  .split(" ")
+
+/** The service itself, as `npm start` becomes it. */
 export const startService = (env: Record<string, string>): Program =>
-  startProgram(["src/main.ts"], { LEDGER_PORT: "0", ...env })
+  startProgram([...SERVICE_FLAGS, "src/main.ts"], { LEDGER_PORT: "0", ...env })
 
 const watch = (child: ChildProcess): Program => {
   const lines: Array<string> = []

@@ -3,8 +3,14 @@
 import { createHmac } from "node:crypto"
 import { assert } from "vitest"
 import { until } from "../faults/database.ts"
+import { clientOf } from "../rpc/clients.ts"
 import { withClient } from "../support/postgres.ts"
-import type { ReceivedRequest } from "../support/receiver.ts"
+import {
+  type ReceivedRequest,
+  type ReceiverOptions,
+  startReceiver,
+  type TestReceiver
+} from "../support/receiver.ts"
 import type { TestService } from "../support/service.ts"
 
 export const SECRET = "the secret of the tests"
@@ -16,6 +22,30 @@ export const register = (
   url: string,
   fields: object = {}
 ): Promise<string> => service.record({ op: "webhook.register", url, secret: SECRET, ...fields })
+
+/** A registered receiver, which is removed again when the test ends. */
+export interface Listener extends TestReceiver {
+  readonly id: string
+}
+
+export const listen = async (
+  service: TestService,
+  fields: object = {},
+  options: ReceiverOptions = {}
+): Promise<Listener> => {
+  const receiver = await startReceiver(options)
+  const id = await register(service, receiver.url, fields)
+  return {
+    ...receiver,
+    id,
+    [Symbol.asyncDispose]: async () => {
+      await clientOf(service)
+        .settings.webhooks.remove.mutate({ id })
+        .catch(() => {})
+      await receiver.stop()
+    }
+  }
+}
 
 /** A commitment that is claimed: one callback. Answers its id. */
 export const claimOne = async (

@@ -11,6 +11,7 @@ import {
   claimOne,
   close,
   eventOf,
+  listen,
   readDeliveries,
   register,
   serviceSignature,
@@ -38,9 +39,7 @@ const promised = async (commitmentId: string) =>
 /** The callback of the last move of one commitment, as it was received. */
 const received = async (commitmentId: string) => {
   await untilEnded(service.database.url)
-  const request = receiver.received.findLast(
-    (one) => eventOf(one).commitment.id === commitmentId
-  )
+  const request = receiver.received.findLast((one) => eventOf(one).commitment.id === commitmentId)
   if (request === undefined) throw new Error(`no callback about ${commitmentId}`)
   return request
 }
@@ -232,7 +231,12 @@ describe("evidence in the payload", () => {
         { type: "pr", url: "https://example.org/7", body: "please" }
       ]
     })
-    await service.record({ op: "close", id, result: "fail", evidence: [{ type: "log", body: "x" }] })
+    await service.record({
+      op: "close",
+      id,
+      result: "fail",
+      evidence: [{ type: "log", body: "x" }]
+    })
     await service.record({ op: "reopen", id })
     await service.record({ op: "claim", id, owner: "agent:two" })
     const { history } = await view(id)
@@ -275,14 +279,10 @@ describe("who is told", () => {
   }
 
   it("every endpoint, by its filters", async () => {
-    await using everything = await startReceiver()
-    await using byEvent = await startReceiver()
-    await using claimed = await startReceiver()
-    await using closed = await startReceiver()
-    await register(service, everything.url)
-    await register(service, byEvent.url, { events: ["commitment.state_changed"] })
-    await register(service, claimed.url, { states: ["claimed"] })
-    await register(service, closed.url, { states: ["closed"] })
+    await using everything = await listen(service)
+    await using byEvent = await listen(service, { events: ["commitment.state_changed"] })
+    await using claimed = await listen(service, { states: ["claimed"] })
+    await using closed = await listen(service, { states: ["closed"] })
     const told = await tell([everything, byEvent, claimed, closed])
     assert.deepStrictEqual(told, [
       ["claimed", "closed"],
@@ -293,11 +293,10 @@ describe("who is told", () => {
   })
 
   it("the same URL again is the same endpoint, with its new secret and filter", async () => {
-    await using told = await startReceiver()
-    const id = await register(service, told.url, { states: ["claimed"] })
+    await using told = await listen(service, { states: ["claimed"] })
     assert.deepStrictEqual(await tell([told]), [["claimed"]])
     const again = { secret: "another secret", states: ["closed"] }
-    assert.strictEqual(await register(service, told.url, again), id)
+    assert.strictEqual(await register(service, told.url, again), told.id)
     assert.deepStrictEqual(await tell([told]), [["closed"]])
     const last = told.received.at(-1)
     assert.isDefined(last)
@@ -307,8 +306,7 @@ describe("who is told", () => {
 
   it("an endpoint is told nothing of what was before it", async () => {
     const id = await claimOne(service)
-    await using late = await startReceiver()
-    await register(service, late.url)
+    await using late = await listen(service)
     await service.record(close(id))
     assert.strictEqual(eventOf(await late.next()).commitment.currentState, "closed")
     await untilEnded(service.database.url)
@@ -344,8 +342,7 @@ describe("retries, with shortened delays", () => {
   afterAll(() => shortened.stop())
 
   it("send the same bytes under the same id, each after its delay, and end after five", async () => {
-    await using failing = await startReceiver({ answer: { status: 503, body: "not today" } })
-    await register(shortened, failing.url)
+    await using failing = await listen(shortened, {}, { answer: { status: 503, body: "no" } })
     const id = await claimOne(shortened, "tried six times")
     const [first, ...retries] = await failing.take(6)
     assert.isDefined(first)
@@ -370,9 +367,8 @@ describe("retries, with shortened delays", () => {
   })
 
   it("end with the first 2xx answer", async () => {
-    await using failing = await startReceiver({ answer: 204 })
+    await using failing = await listen(shortened, {}, { answer: 204 })
     failing.answerNext(500, (socket) => socket.destroy(), 302)
-    await register(shortened, failing.url)
     await claimOne(shortened)
     await failing.take(4)
     const rows = await untilEnded(shortened.database.url)

@@ -13,11 +13,13 @@ const TABLE = [
   [7, undefined]
 ] as const
 
-it.effect.each(TABLE)("after %i failed attempts the next is %s seconds later", ([failed, seconds]) =>
-  Effect.gen(function* () {
-    const delay = yield* delayAfter(retrySchedule(DEFAULT_RETRY_DELAYS), failed)
-    assert.strictEqual(delay, seconds === undefined ? undefined : seconds * 1_000)
-  })
+it.effect.each(TABLE)(
+  "after %i failed attempts the next is %s seconds later",
+  ([failed, seconds]) =>
+    Effect.gen(function* () {
+      const delay = yield* delayAfter(retrySchedule(DEFAULT_RETRY_DELAYS), failed)
+      assert.strictEqual(delay, seconds === undefined ? undefined : seconds * 1_000)
+    })
 )
 
 it.effect("one schedule serves any number of deliveries: it keeps nothing", () =>

@@ -36,6 +36,8 @@ const VALUE_STATES = /^(22|54)/
 
 const classify = (error: SqlError): DatabaseFailure => {
   const state = sqlState(error)
+  // A statement that takes too long does so for what it is about: others are not to wait for it.
+  if (error.reason._tag === "StatementTimeoutError") return "refused"
   if (error.isRetryable || UNAVAILABLE_STATES.test(state)) return "unavailable"
   if (error.reason._tag === "AuthenticationError") return "unavailable"
   return VALUE_STATES.test(state) ? "values" : "refused"
