@@ -1,0 +1,199 @@
+// Who waits for whom: first attempts for one commitment for each other, nobody for a retry, and no
+// endpoint for another.
+import { setTimeout as pause } from "node:timers/promises"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { until } from "../faults/database.ts"
+import { withClient } from "../support/postgres.ts"
+import type { ReceivedRequest } from "../support/receiver.ts"
+import { startService, type TestService } from "../support/service.ts"
+import {
+  claimOne,
+  close,
+  eventOf,
+  listen,
+  quantile,
+  readDeliveries,
+  untilEnded
+} from "./deliveries.ts"
+
+const IN_FLIGHT = 4
+const FOREVER = { after: new Promise(() => {}) }
+
+let service: TestService
+beforeAll(async () => {
+  service = await startService({ env: { LEDGER_WEBHOOK_TIMEOUT: "5 seconds" } })
+})
+afterAll(() => service.stop())
+
+const statesOf = (requests: ReadonlyArray<ReceivedRequest>) =>
+  requests.map((request) => eventOf(request).commitment.currentState)
+
+describe("one endpoint", () => {
+  it("gets claim before close, also when it answers the claim late", async () => {
+    const answer = Promise.withResolvers<void>()
+    await using receiver = await listen(service)
+    receiver.answerNext({ after: answer.promise })
+    const id = await claimOne(service)
+    await receiver.next()
+    await service.record(close(id))
+    const other = await claimOne(service)
+    // Another commitment's callback overtakes; this one's does not.
+    assert.strictEqual(eventOf(await receiver.next()).commitment.id, other)
+    assert.lengthOf(receiver.received, 2)
+    answer.resolve()
+    const { commitment } = eventOf(await receiver.next())
+    assert.deepInclude(commitment, { id, currentState: "closed" })
+    await untilEnded(service.database.url)
+  })
+
+  it("gets the close after the claim's first attempt has failed: a retry does not block it", async () => {
+    await using receiver = await listen(service)
+    receiver.answerNext(500)
+    const id = await claimOne(service)
+    await service.record(close(id))
+    assert.deepStrictEqual(statesOf(await receiver.take(2)), ["claimed", "closed"])
+    const rows = (await readDeliveries(service.database.url)).filter(
+      (row) => row.endpoint_id === receiver.id
+    )
+    assert.deepInclude(rows[0], { status: "pending", attempts: 1 })
+  })
+
+  it("gets at most four requests at once, and all in the end", async () => {
+    let open = 0
+    let most = 0
+    const answer = {
+      get after() {
+        open += 1
+        most = Math.max(most, open)
+        return pause(5).then(() => {
+          open -= 1
+        })
+      }
+    }
+    await using receiver = await listen(service, {}, { answer })
+    await Promise.all(Array.from({ length: 100 }, () => claimOne(service)))
+    await receiver.take(100)
+    assert.strictEqual(most, IN_FLIGHT)
+  })
+
+  it("gets each of many commitments in order, at full speed", async () => {
+    await using receiver = await listen(service)
+    await Promise.all(
+      Array.from({ length: 60 }, async () => {
+        const id = await claimOne(service)
+        await service.record(close(id))
+        await service.record({ op: "reopen", id })
+        await service.record({ op: "claim", id, owner: "agent:two" })
+      })
+    )
+    const byCommitment = Map.groupBy(
+      await receiver.take(180),
+      (request) => eventOf(request).commitment.id
+    )
+    for (const requests of byCommitment.values()) {
+      assert.deepStrictEqual(statesOf(requests), ["claimed", "closed", "claimed"])
+    }
+  })
+
+  it("gets a first attempt before a hundred retries that are due", async () => {
+    await using receiver = await listen(service, {}, { answer: 500 })
+    await Promise.all(Array.from({ length: 100 }, () => claimOne(service)))
+    await receiver.take(100)
+    await until("all have failed once", async () =>
+      (await readDeliveries(service.database.url))
+        .filter((row) => row.endpoint_id === receiver.id)
+        .every((row) => row.attempts === 1)
+    )
+    receiver.answer({
+      get after() {
+        return pause(100)
+      }
+    })
+    // The outage is over: all of its retries are due at once, and the receiver is slow.
+    await withClient(service.database.url, (client) =>
+      client.query(
+        `update webhook_deliveries set due_at = clock_timestamp() - interval '1 minute'
+         where endpoint_id = $1 and status = 'pending'`,
+        [receiver.id]
+      )
+    )
+    await receiver.take(40)
+    const id = await claimOne(service)
+    const before = receiver.received.length
+    const place = await until("the first attempt came", async () => {
+      const index = receiver.received.findIndex((request) => eventOf(request).commitment.id === id)
+      return index !== -1 && { index }
+    })
+    assert.isBelow(place.index - before, 20, "retries overtook a first attempt")
+  })
+})
+
+/** How many transactions the service makes on its database in this time. */
+const transactionsDuring = (milliseconds: number) =>
+  withClient(service.database.url, async (client) => {
+    const count = async () => {
+      await client.query("select pg_stat_clear_snapshot()")
+      const { rows } = await client.query(
+        `select xact_commit::int as count from pg_stat_database
+         where datname = current_database()`
+      )
+      return rows[0].count as number
+    }
+    const before = await count()
+    await pause(milliseconds)
+    return (await count()) - before
+  })
+
+describe("an idle service looks into the outbox now and then", () => {
+  it("also while an endpoint with work to do is disabled", async () => {
+    await using receiver = await listen(service, {}, { answer: 500 })
+    await claimOne(service)
+    await receiver.next()
+    await withClient(service.database.url, async (client) => {
+      await client.query("update webhook_endpoints set enabled = false where id = $1", [
+        receiver.id
+      ])
+      await client.query(
+        "update webhook_deliveries set due_at = clock_timestamp() where status = 'pending'"
+      )
+    })
+    await pause(1_500)
+    assert.isBelow(await transactionsDuring(2_000), 60)
+  })
+
+  it("also while a receiver hangs and more waits for it", async () => {
+    await using receiver = await listen(service, {}, { answer: FOREVER })
+    await Promise.all(Array.from({ length: 60 }, () => claimOne(service)))
+    await receiver.take(IN_FLIGHT)
+    await pause(500)
+    assert.isBelow(await transactionsDuring(2_000), 60)
+  })
+})
+
+describe("a bad neighbour", () => {
+  /** Milliseconds from the answer to a claim, or before it, to the arrival of its callback. */
+  const arrivals = async (receiver: Awaited<ReturnType<typeof listen>>, count: number) => {
+    const taken: Array<number> = []
+    for (let index = 0; index < count; index++) {
+      const id = await service.record({ op: "commit", title: "measured" })
+      const start = performance.now()
+      const reply = service.record({ op: "claim", id, owner: "agent:one" })
+      await receiver.next()
+      taken.push(performance.now() - start)
+      await reply
+    }
+    return taken
+  }
+
+  it("that hangs on every request does not slow another", async () => {
+    await using healthy = await listen(service)
+    await arrivals(healthy, 50)
+    const alone = quantile(await arrivals(healthy, 150), 0.99)
+    await using hanging = await listen(service, {}, { answer: FOREVER })
+    await using another = await listen(service, {}, { answer: FOREVER })
+    const beside = quantile(await arrivals(healthy, 150), 0.99)
+    assert.isAtLeast(hanging.received.length, IN_FLIGHT)
+    assert.isAtLeast(another.received.length, IN_FLIGHT)
+    assert.isBelow(beside, Math.max(alone * 4, 50), `alone ${alone} ms, beside ${beside} ms`)
+  })
+})
