@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
+    // Much of the time is waiting for processes and clocks: one more file than a small machine has cores.
+    maxWorkers: 3,
     projects: [
       { test: { name: "unit", include: ["test/**/*.unit.test.ts"] } },
       {

@@ -39,7 +39,7 @@ export const updateCommand = Command.make(
     id: webhookArgument,
     enabled: Flag.Boolean("enable").pipe(
       Flag.withNegation("disable"),
-      Flag.withDescription("Send to it, or for the time being do not"),
+      Flag.withDescription("Send to it; --disable: for the time being do not"),
       Flag.optional
     ),
     states: Flag.Literals("state", FILTER_STATES).pipe(
