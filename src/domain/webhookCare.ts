@@ -11,6 +11,7 @@ import { LIMITS, quote } from "./limits.ts"
 import type { CommitmentRecord, WebhookEndpoint } from "./records.ts"
 import { cancelPending } from "./store/deliveryLog.ts"
 import { orServerError } from "./store/failures.ts"
+import { lockHead } from "./store/heads.ts"
 import { insertOutbox } from "./store/outbox.ts"
 import * as Endpoints from "./store/webhookEndpoints.ts"
 import { readWorkspace } from "./store/workspaces.ts"
@@ -47,15 +48,16 @@ export const listWebhooks = Effect.fnUntraced(function* (workspaceId: string) {
   return (yield* orServerError(Endpoints.listEndpoints(workspaceId))).map(webhookView)
 })
 
+const unknownWebhook = (id: string) =>
+  new NotFound({ message: `There is no webhook ${quote(id)}.` })
+
 /** Fails with `NOT_FOUND` when the workspace has no such webhook. */
 export const requireWebhook = Effect.fnUntraced(function* (workspaceId: string, id: string) {
   const endpoints = isWebhookId(id)
     ? yield* orServerError(Endpoints.listEndpoints(workspaceId))
     : []
   const endpoint = endpoints.find((one) => one.id === id)
-  if (endpoint === undefined) {
-    return yield* new NotFound({ message: `There is no webhook ${quote(id)}.` })
-  }
+  if (endpoint === undefined) return yield* unknownWebhook(id)
   return endpoint
 })
 
@@ -65,6 +67,8 @@ export const removeWebhook = Effect.fnUntraced(function* (workspaceId: string, i
   const endpoint = yield* requireWebhook(workspaceId, id)
   const now = yield* (yield* LedgerClock).now
   yield* Effect.gen(function* () {
+    // A move that has read the endpoints is not committed yet: what it promises is cancelled too.
+    yield* lockHead(workspaceId)
     yield* Endpoints.deleteEndpoint(workspaceId, endpoint.id)
     yield* cancelPending(workspaceId, endpoint.id, now)
   }).pipe(sql.withTransaction, orServerError)
@@ -79,14 +83,12 @@ export const updateWebhook = Effect.fnUntraced(function* (
     readonly states?: ReadonlyArray<string> | undefined
   }
 ) {
-  const endpoint = yield* requireWebhook(workspaceId, id)
-  const updated = {
-    ...endpoint,
-    enabled: change.enabled ?? endpoint.enabled,
-    states: change.states ?? endpoint.states,
-    updatedAt: yield* (yield* LedgerClock).now
-  }
-  yield* orServerError(Endpoints.updateEndpoint(workspaceId, updated))
+  yield* requireWebhook(workspaceId, id)
+  const now = yield* (yield* LedgerClock).now
+  const updated = yield* orServerError(
+    Endpoints.changeEndpoint(workspaceId, id, { ...change, now })
+  )
+  if (updated === undefined) return yield* unknownWebhook(id)
   return webhookView(updated)
 })
 
@@ -98,7 +100,7 @@ export const rotateSecret = Effect.fnUntraced(function* (
   id: string,
   options: { readonly secret?: string | undefined; readonly overlapHours?: number | undefined }
 ) {
-  const endpoint = yield* requireWebhook(workspaceId, id)
+  yield* requireWebhook(workspaceId, id)
   const secret = options.secret ?? generateWebhookSecret()
   if (secret.trim() === "" || secret.length > LIMITS.webhookSecretCharacters) {
     const message = `A webhook secret must have 1 to ${LIMITS.webhookSecretCharacters} characters.`
@@ -106,13 +108,10 @@ export const rotateSecret = Effect.fnUntraced(function* (
   }
   const now = yield* (yield* LedgerClock).now
   const until = now + (options.overlapHours ?? 24) * HOUR_MILLISECONDS
-  const rotated = {
-    ...endpoint,
-    secret,
-    previousSecret: { secret: endpoint.secret, until },
-    updatedAt: now
-  }
-  yield* orServerError(Endpoints.updateEndpoint(workspaceId, rotated))
+  const rotated = yield* orServerError(
+    Endpoints.changeSecret(workspaceId, id, { secret, until, now })
+  )
+  if (rotated === undefined) return yield* unknownWebhook(id)
   return { ...webhookView(rotated), secret }
 })
 

@@ -33,7 +33,7 @@ const HTTP_OPTIONS: http.ServerOptions = {
 }
 
 /** How long stopping waits for requests that are under way. */
-const STOP_TIMEOUT = "3 seconds"
+const STOP_TIMEOUT = "2 seconds"
 
 /**
  * Listens until the scope closes; then no connection is accepted, what is under way is answered, and

@@ -1,15 +1,15 @@
 // Delivery of webhooks: takes what the write path hands over, looks into the outbox for everything
 // else, sends through the endpoint actors, keeps its claims alive, and gives back what it cannot end.
-import { randomUUID } from "node:crypto"
 import { Context, type Duration, Effect, Latch, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import type { SqlClient } from "effect/sql"
 import { type ClaimedDelivery, DeliveryHandoff } from "../domain/deliveryHandoff.ts"
 import { LedgerClock } from "../domain/ledgerClock.ts"
-import { claimDue, giveBack, nextDueAt, renewClaims } from "../domain/store/deliveries.ts"
+import { claimDue, giveBack, nextDueAt, refreshClaim } from "../domain/store/deliveries.ts"
 import { attemptDelivery } from "./attemptDelivery.ts"
 import { makeCompletions } from "./completions.ts"
-import { makeEndpointActors } from "./endpointActors.ts"
+import { type EndpointActors, makeEndpointActors } from "./endpointActors.ts"
 import { HELD_PER_ENDPOINT } from "./endpointQueue.ts"
+import { type Holding, makeHolding } from "./holding.ts"
 import { retrySchedule } from "./retryPolicy.ts"
 import type { WebhookSender } from "./sendWebhook.ts"
 
@@ -21,10 +21,12 @@ export interface DeliveryOptions {
 const CLAIMED_AT_ONCE = 128
 /** The backstop: work of other replicas, and leases that ended, are seen within this. */
 const LOOK_INTERVAL_MILLISECONDS = 1_000
+/** Between looks while something is due that cannot be claimed, such as one that waits its turn. */
+const BLOCKED_MILLISECONDS = 100
 /** A fifth of the lease, so that a heartbeat that is lost costs nothing. */
 const HEARTBEAT = "2 seconds"
 /** «Running deliveries get» this «and are then given back.» */
-const STOP_TIMEOUT = "3 seconds"
+const STOP_TIMEOUT = "5 seconds"
 
 export class DeliveryWorkers extends Context.Service<
   DeliveryWorkers,
@@ -56,109 +58,115 @@ type WorkerServices = SqlClient.SqlClient | LedgerClock | WebhookSender
 const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
   const services = yield* Effect.context<WorkerServices>()
   const holding = yield* makeHolding
-  const complete = yield* makeCompletions
-  const schedule = retrySchedule(options.retryDelays)
-  const wake = Latch.makeUnsafe()
-  const state = { stopping: false, backlog: false }
-
-  const attempt = Effect.fnUntraced(function* (delivery: ClaimedDelivery) {
-    // Not started when stopping: it is given back. Not sent when the claim was lost meanwhile.
-    if (state.stopping || !holding.has(delivery)) return
-    yield* complete(yield* attemptDelivery(delivery, schedule))
-    holding.drop(delivery.id)
-    if (state.backlog && actors.room(delivery.endpoint.id) >= HELD_PER_ENDPOINT / 2) {
-      yield* Latch.open(wake)
-    }
-  }, Effect.provideContext(services))
-  const actors = yield* makeEndpointActors(attempt)
+  const outlook: Outlook = { stopping: false, backlog: false, wake: Latch.makeUnsafe() }
+  const attempt = yield* makeAttempt(options, holding, outlook)
+  const actors: EndpointActors = yield* makeEndpointActors((delivery) =>
+    attempt(delivery).pipe(
+      Effect.andThen(Effect.suspend(() => lookForMore(outlook, actors.room(delivery.endpoint.id)))),
+      Effect.provideContext(services)
+    )
+  )
   yield* Effect.addFinalizer(() => {
-    state.stopping = true
+    outlook.stopping = true
     return actors.idle.pipe(Effect.timeoutOption(STOP_TIMEOUT))
   })
 
-  const deliverDue = Effect.gen(function* () {
-    const now = yield* (yield* LedgerClock).now
-    const busyEndpoints = actors.busy()
-    const { replicaId } = holding
-    const claimed = yield* claimDue({ replicaId, now, most: CLAIMED_AT_ONCE, busyEndpoints })
-    state.backlog = claimed.length > 0 || busyEndpoints.length > 0
-    holding.add(claimed)
-    yield* Effect.forEach(claimed, actors.add, { discard: true })
-    return claimed.length
-  }).pipe(Effect.provideContext(services))
-
-  const lookAndWait = Effect.gen(function* () {
-    // Closed before looking, so that what is handed over meanwhile is not missed.
-    yield* Latch.close(wake)
-    if ((yield* deliverDue) > 0) return
-    const now = yield* (yield* LedgerClock).now
-    const wait = ((yield* nextDueAt) ?? Number.POSITIVE_INFINITY) - now
-    const pause = Math.min(LOOK_INTERVAL_MILLISECONDS, Math.max(wait, 10))
-    yield* Effect.raceFirst(Latch.await(wake), Effect.sleep(pause))
-  }).pipe(
-    Effect.catchCause((cause) =>
-      Effect.logWarning("The outbox could not be looked into", cause).pipe(
-        Effect.andThen(Effect.sleep(LOOK_INTERVAL_MILLISECONDS))
-      )
-    ),
-    Effect.provideContext(services)
-  )
+  const deliverDue = lookIntoOutbox(holding, outlook, actors).pipe(Effect.provideContext(services))
+  const lookAndWait = look(deliverDue, outlook, actors).pipe(Effect.provideContext(services))
 
   const fork = Effect.runForkWith(services)
   const handOver = (deliveries: ReadonlyArray<ClaimedDelivery>, more: boolean) => {
-    holding.add(deliveries)
     if (more) {
-      state.backlog = true
-      Latch.openUnsafe(wake)
+      outlook.backlog = true
+      Latch.openUnsafe(outlook.wake)
     }
-    fork(Effect.forEach(deliveries, actors.add, { discard: true }))
+    const adding = Effect.forEach(deliveries, actors.add, { discard: true })
+    fork(Effect.andThen(holding.add(deliveries), adding))
   }
 
   const context = Context.make(DeliveryWorkers, {
     deliverDue: Effect.orDie(deliverDue),
     idle: actors.idle
   }).pipe(
-    Context.add(DeliveryHandoff, { replicaId: holding.replicaId, room: actors.room, handOver })
+    Context.add(DeliveryHandoff, {
+      replicaId: holding.replicaId,
+      room: actors.roomForFirst,
+      handOver
+    })
   )
   return { context, lookAndWait, heartbeat: holding.renew }
 })
 
-/**
- * What this replica holds a claim on. Renewed while it lives; given back when its scope closes, which
- * is after the attempts of the actors above have ended or been interrupted.
- */
-const makeHolding = Effect.gen(function* () {
-  const services = yield* Effect.context<SqlClient.SqlClient | LedgerClock>()
-  const held = new Map<string, ClaimedDelivery>()
+/** What the workers know of the outbox and of the service's life. */
+interface Outlook {
+  stopping: boolean
+  /** There is more in the outbox than this replica holds. */
+  backlog: boolean
+  /** Opened when it is time to look again. */
+  readonly wake: Latch.Latch
+}
 
-  yield* Effect.addFinalizer(() =>
-    giveBack(Array.from(held.values())).pipe(
-      Effect.catchCause((cause) => Effect.logWarning("Deliveries could not be given back", cause)),
-      Effect.provideContext(services)
+/** One attempt to its end, its logging included. */
+const makeAttempt = Effect.fnUntraced(function* (
+  options: DeliveryOptions,
+  holding: Holding,
+  outlook: Outlook
+) {
+  const complete = yield* makeCompletions
+  const schedule = retrySchedule(options.retryDelays)
+  return Effect.fnUntraced(
+    function* (delivery: ClaimedDelivery) {
+      // Not started when stopping: it is given back. Not sent when the claim was lost meanwhile.
+      if (outlook.stopping || !holding.has(delivery)) return
+      const fresh = (yield* holding.isFresh(delivery)) ? delivery : yield* refreshClaim(delivery)
+      if (fresh === undefined) yield* giveBack([delivery])
+      else yield* complete(yield* attemptDelivery(fresh, schedule))
+      holding.drop(delivery.id)
+    },
+    Effect.orDie,
+    (sending, delivery) =>
+      Effect.catchDefect(sending, (defect) => {
+        // Its claim is not renewed any more, so that somebody makes the attempt again.
+        holding.drop(delivery.id)
+        return Effect.logError("An attempt ended unexpectedly", defect)
+      })
+  )
+})
+
+/** With half of an endpoint's places free, what waits for it in the outbox is worth a look. */
+const lookForMore = ({ backlog, wake }: Outlook, room: number) =>
+  backlog && room >= HELD_PER_ENDPOINT / 2 ? Effect.asVoid(Latch.open(wake)) : Effect.void
+
+const lookIntoOutbox = Effect.fnUntraced(function* (
+  holding: Holding,
+  outlook: Outlook,
+  actors: EndpointActors
+) {
+  const now = yield* (yield* LedgerClock).now
+  const busyEndpoints = actors.busy()
+  const { replicaId } = holding
+  const claim = claimDue({ replicaId, now, most: CLAIMED_AT_ONCE, busyEndpoints })
+  // What is claimed is held, or it could not be given back by a service that is stopping.
+  const claimed = yield* Effect.uninterruptible(Effect.tap(claim, holding.add))
+  outlook.backlog = claimed.length > 0 || busyEndpoints.length > 0
+  yield* Effect.forEach(claimed, actors.add, { discard: true })
+  return claimed.length
+})
+
+/** Looks, and when nothing was due waits until something is, or is handed over, or a while. */
+const look = <E>(deliverDue: Effect.Effect<number, E>, { wake }: Outlook, actors: EndpointActors) =>
+  Effect.gen(function* () {
+    // Closed before looking, so that what is handed over meanwhile is not missed.
+    yield* Latch.close(wake)
+    if ((yield* deliverDue) > 0) return
+    const now = yield* (yield* LedgerClock).now
+    const wait = ((yield* nextDueAt(actors.busy())) ?? Number.POSITIVE_INFINITY) - now
+    const pause = wait > 0 ? Math.min(LOOK_INTERVAL_MILLISECONDS, wait) : BLOCKED_MILLISECONDS
+    yield* Effect.raceFirst(Latch.await(wake), Effect.sleep(pause))
+  }).pipe(
+    Effect.catchCause((cause) =>
+      Effect.logWarning("The outbox could not be looked into", cause).pipe(
+        Effect.andThen(Effect.sleep(LOOK_INTERVAL_MILLISECONDS))
+      )
     )
   )
-
-  const renew = Effect.gen(function* () {
-    const claims = Array.from(held.values())
-    if (claims.length === 0) return
-    const kept = yield* renewClaims(claims, yield* (yield* LedgerClock).now)
-    for (const claim of claims) {
-      if (!kept.has(claim.id) && held.get(claim.id) === claim) held.delete(claim.id)
-    }
-  }).pipe(
-    Effect.catchCause((cause) => Effect.logWarning("Claims could not be renewed", cause)),
-    Effect.provideContext(services)
-  )
-
-  return {
-    replicaId: randomUUID() as string,
-    renew,
-    has: (delivery: ClaimedDelivery) => held.get(delivery.id)?.claimToken === delivery.claimToken,
-    add: (deliveries: ReadonlyArray<ClaimedDelivery>) => {
-      for (const delivery of deliveries) held.set(delivery.id, delivery)
-    },
-    drop: (id: string) => {
-      held.delete(id)
-    }
-  }
-})

@@ -17,7 +17,9 @@ interface EndpointActor {
 
 export interface EndpointActors {
   readonly add: (delivery: ClaimedDelivery) => Effect.Effect<void>
-  /** How many more deliveries to this endpoint may start soon. */
+  /** How many more first attempts for this endpoint may start soon. */
+  readonly roomForFirst: (endpointId: string) => number
+  /** How many more deliveries to this endpoint this replica should hold. */
   readonly room: (endpointId: string) => number
   /** Endpoints that have enough to do. */
   readonly busy: () => ReadonlyArray<string>
@@ -81,6 +83,7 @@ export const makeEndpointActors = Effect.fnUntraced(function* (
 
   return {
     add,
+    roomForFirst: (endpointId) => actors.get(endpointId)?.queue.roomForFirst ?? HELD_PER_ENDPOINT,
     room: (endpointId) => actors.get(endpointId)?.queue.room ?? HELD_PER_ENDPOINT,
     busy: actorsWithoutRoom,
     idle: FiberSet.awaitEmpty(fibers)

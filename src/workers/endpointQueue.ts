@@ -44,4 +44,9 @@ export class EndpointQueue {
   get room(): number {
     return Math.max(0, HELD_PER_ENDPOINT - this.held)
   }
+
+  /** Retries that wait do not count: a first attempt goes before them. */
+  get roomForFirst(): number {
+    return Math.max(0, HELD_PER_ENDPOINT - this.#first.length - this.#inFlight)
+  }
 }

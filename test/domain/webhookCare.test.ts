@@ -129,6 +129,7 @@ describe("update", () => {
 
   it("that happens together with a rotation does not bring the old secret back", async () => {
     await using receiver = await listen(service)
+    await using replica = await startService({ database: service.database })
     const { id } = receiver
     const { rotated } = await withClient(service.database.url, async (client) => {
       await client.query("begin")
@@ -143,7 +144,7 @@ describe("update", () => {
         })
       const rotating = settings.webhooks.rotate.mutate({ id })
       await waiting(1)
-      const updating = settings.webhooks.update.mutate({ id, states: ["claimed"] })
+      const updating = clientOf(replica).settings.webhooks.update.mutate({ id, enabled: false })
       await waiting(2)
       await client.query("commit")
       await updating

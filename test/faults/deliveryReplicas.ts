@@ -16,6 +16,7 @@ import {
   register,
   untilEnded
 } from "../workers/deliveries.ts"
+import { until } from "./database.ts"
 import { makeFolder, SERVICE_SETTINGS } from "./embedded.ts"
 
 export interface Storm {
@@ -57,9 +58,20 @@ export const surviveLossOfReplica = async (storm: Storm): Promise<void> => {
 
     const accepted = write(callers, storm.commitments)
     await receiver.take(storm.killedAfter)
+    // Every request hangs for a moment. More of them than two replicas may have in the air at once:
+    // the killed one has some too.
+    const killed = Promise.withResolvers<void>()
+    receiver.answer({ after: killed.promise })
+    const before = receiver.received.length
+    await until(
+      "every replica has requests in the air",
+      async () => receiver.received.length - before > 2 * IN_FLIGHT * storm.endpoints
+    )
     victim.kill("SIGKILL")
     await victim.exited
     const killedAt = Date.now()
+    receiver.answer(slowly(200))
+    killed.resolve()
     const unended = await readDeliveries(database.url)
     const moves = await accepted
     const rows = await untilEnded(database.url, 120_000)
@@ -100,7 +112,8 @@ const write = async (callers: ReadonlyArray<Caller>, commitments: number) => {
   let next = 0
   const perform = async (operation: object) => {
     const caller = callers[next % callers.length]
-    const reply = await caller?.perform(operation).catch(() => undefined)
+    // Nobody knows what the killed one did of it; another one is asked, and may refuse.
+    const reply = await caller?.perform(operation).catch(() => callers.at(-1)?.perform(operation))
     return reply?.status === 200 ? (reply.body.record_id as string) : undefined
   }
   const work = async () => {

@@ -63,7 +63,7 @@ export const claimDue = Effect.fnUntraced(function* (options: {
   const rows = yield* sql<ClaimedRow>`
     with due as materialized (
       select workspace_id, id, due_at,
-        row_number() over (partition by endpoint_id order by due_at, seq) as place
+        row_number() over (partition by endpoint_id order by attempts > 0, due_at, seq) as place
       from webhook_deliveries delivery
       where status = 'pending' and due_at <= ${time(now)}
         and (claimed_until is null or claimed_until <= ${time(now)})
@@ -110,13 +110,40 @@ export const claimDue = Effect.fnUntraced(function* (options: {
   return rows.map(toClaimed)
 })
 
-/** When the next unclaimed delivery is due, or the next lease ends; null when nothing is pending. */
-export const nextDueAt = Effect.gen(function* () {
+/**
+ * When the next delivery that this replica could take is due, or its lease ends; null when there is
+ * none. What waits for a busy or a disabled endpoint is not waited for here.
+ */
+export const nextDueAt = Effect.fnUntraced(function* (busyEndpoints: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ due: Date | null }>`
-    select min(greatest(due_at, claimed_until)) as due
-    from webhook_deliveries where status = 'pending'`
+    select min(greatest(delivery.due_at, delivery.claimed_until)) as due
+    from webhook_deliveries delivery
+    join webhook_endpoints endpoint
+      on endpoint.workspace_id = delivery.workspace_id and endpoint.id = delivery.endpoint_id
+    where delivery.status = 'pending' and endpoint.enabled
+      and delivery.endpoint_id <> all(${texts(busyEndpoints)})`
   return rows[0]?.due?.getTime() ?? null
+})
+
+/**
+ * The delivery as it is now, when its claim still holds and its endpoint still wants it: for one that
+ * has waited since it was claimed.
+ */
+export const refreshClaim = Effect.fnUntraced(function* (claim: Claim) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<ClaimedRow>`
+    select delivery.*, event.payload,
+      endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_secret_until
+    from webhook_deliveries delivery
+    join webhook_events event
+      on event.workspace_id = delivery.workspace_id and event.id = delivery.event_id
+    join webhook_endpoints endpoint
+      on endpoint.workspace_id = delivery.workspace_id and endpoint.id = delivery.endpoint_id
+    where delivery.workspace_id = ${claim.workspaceId}::uuid and delivery.id = ${claim.id}
+      and delivery.claim_token = ${claim.claimToken} and delivery.status = 'pending'
+      and endpoint.enabled`
+  return rows.map(toClaimed)[0]
 })
 
 type Claim = Pick<ClaimedDelivery, "workspaceId" | "id" | "claimToken">

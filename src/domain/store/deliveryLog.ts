@@ -111,6 +111,7 @@ export const findDelivery = Effect.fnUntraced(function* (workspaceId: string, id
   return rows[0]
 })
 
+/** What failed since then, and has not arrived since by being sent again. */
 export const failedSince = Effect.fnUntraced(function* (
   workspaceId: string,
   endpointId: string,
@@ -119,9 +120,14 @@ export const failedSince = Effect.fnUntraced(function* (
   const sql = yield* SqlClient.SqlClient
   return yield* sql<Resendable>`
     select id, endpoint_id as "endpointId", event_id as "eventId", status
-    from webhook_deliveries
+    from webhook_deliveries delivery
     where workspace_id = ${workspaceId}::uuid and endpoint_id = ${endpointId}
-      and status = 'failed' and created_at >= ${time(since)}
+      and status = 'failed' and ended_at >= ${time(since)}
+      and not exists (
+        select 1 from webhook_deliveries later
+        where later.workspace_id = delivery.workspace_id and later.event_id = delivery.event_id
+          and later.endpoint_id = delivery.endpoint_id and later.status = 'delivered'
+      )
     order by seq`
 })
 

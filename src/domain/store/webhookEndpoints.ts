@@ -79,20 +79,41 @@ export const saveEndpoints = Effect.fnUntraced(function* (
       events = excluded.events, states = excluded.states, updated_at = excluded.updated_at`
 })
 
-/** What settings may change of an endpoint: not its URL. */
-export const updateEndpoint = Effect.fnUntraced(function* (
+/** Writes what is given and nothing else: a rotation at the same time is not undone. */
+export const changeEndpoint = Effect.fnUntraced(function* (
   workspaceId: string,
-  endpoint: WebhookEndpoint
+  id: string,
+  change: {
+    readonly states?: ReadonlyArray<string> | undefined
+    readonly enabled?: boolean | undefined
+    readonly now: number
+  }
 ) {
   const sql = yield* SqlClient.SqlClient
-  const { previousSecret } = endpoint
-  yield* sql`
+  const { enabled = null, now, states } = change
+  const rows = yield* sql<EndpointRow>`
     update webhook_endpoints set
-      secret = ${endpoint.secret}, states = ${texts(endpoint.states)}, enabled = ${endpoint.enabled},
-      previous_secret = ${previousSecret?.secret ?? null},
-      previous_secret_until = ${previousSecret === null ? null : time(previousSecret.until)},
-      updated_at = ${time(endpoint.updatedAt)}
-    where workspace_id = ${workspaceId}::uuid and id = ${endpoint.id}`
+      states = coalesce(${states === undefined ? null : texts(states)}, states),
+      enabled = coalesce(${enabled}::boolean, enabled), updated_at = ${time(now)}
+    where workspace_id = ${workspaceId}::uuid and id = ${id}
+    returning *`
+  return rows.map(toEndpoint)[0]
+})
+
+/** The secret that is current when the row is changed signs on until `until`. */
+export const changeSecret = Effect.fnUntraced(function* (
+  workspaceId: string,
+  id: string,
+  change: { readonly secret: string; readonly until: number; readonly now: number }
+) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<EndpointRow>`
+    update webhook_endpoints set
+      secret = ${change.secret}, previous_secret = secret,
+      previous_secret_until = ${time(change.until)}, updated_at = ${time(change.now)}
+    where workspace_id = ${workspaceId}::uuid and id = ${id}
+    returning *`
+  return rows.map(toEndpoint)[0]
 })
 
 /** Answers whether there was such an endpoint. */

@@ -1,0 +1,64 @@
+// What this replica holds claims on, between claiming a delivery and the end of its attempt. Used by
+// deliveryWorkers.ts.
+import { randomUUID } from "node:crypto"
+import { Clock, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { ClaimedDelivery } from "../domain/deliveryHandoff.ts"
+import { LedgerClock } from "../domain/ledgerClock.ts"
+import { giveBack, renewClaims } from "../domain/store/deliveries.ts"
+
+/** What was held for longer is looked at again before it is sent: its endpoint may be gone. */
+const FRESH_MILLISECONDS = 250
+
+/**
+ * What this replica holds a claim on. Renewed while it lives; given back when its scope closes, which
+ * is after the attempts of the actors above have ended or been interrupted.
+ */
+export const makeHolding = Effect.gen(function* () {
+  const services = yield* Effect.context<SqlClient.SqlClient | LedgerClock>()
+  const held = new Map<string, ClaimedDelivery>()
+  /** When it was claimed, as this replica's clock has it. */
+  const since = new WeakMap<ClaimedDelivery, number>()
+
+  yield* Effect.addFinalizer(() =>
+    giveBack(Array.from(held.values())).pipe(
+      Effect.catchCause((cause) => Effect.logWarning("Deliveries could not be given back", cause)),
+      Effect.provideContext(services)
+    )
+  )
+
+  const renew = Effect.gen(function* () {
+    const claims = Array.from(held.values())
+    if (claims.length === 0) return
+    const kept = yield* renewClaims(claims, yield* (yield* LedgerClock).now)
+    for (const claim of claims) {
+      if (!kept.has(claim.id) && held.get(claim.id) === claim) held.delete(claim.id)
+    }
+  }).pipe(
+    Effect.catchCause((cause) => Effect.logWarning("Claims could not be renewed", cause)),
+    Effect.provideContext(services)
+  )
+
+  return {
+    replicaId: randomUUID() as string,
+    renew,
+    has: (delivery: ClaimedDelivery) => held.get(delivery.id)?.claimToken === delivery.claimToken,
+    isFresh: (delivery: ClaimedDelivery) =>
+      Effect.map(
+        Clock.currentTimeMillis,
+        (now) => now - (since.get(delivery) ?? 0) <= FRESH_MILLISECONDS
+      ),
+    add: (deliveries: ReadonlyArray<ClaimedDelivery>) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        for (const delivery of deliveries) {
+          held.set(delivery.id, delivery)
+          since.set(delivery, now)
+        }
+      }),
+    drop: (id: string) => {
+      held.delete(id)
+    }
+  }
+})
+
+export type Holding = Effect.Success<typeof makeHolding>
