@@ -14,8 +14,8 @@ export interface Report {
   readonly residentBytes: number | undefined
 }
 
-const whole = (value: number) => Math.round(value).toLocaleString("en")
-const millis = (value: number) => value.toFixed(value < 10 ? 2 : 1)
+export const whole = (value: number) => Math.round(value).toLocaleString("en")
+export const millis = (value: number) => value.toFixed(value < 10 ? 2 : 1)
 const times = ({ p50Millis, p99Millis }: Run) => `${millis(p50Millis)} / ${millis(p99Millis)}`
 const cpu = ({ cpuMicros }: Run) => (cpuMicros === undefined ? "–" : whole(cpuMicros))
 
@@ -43,13 +43,15 @@ export const formatReport = (report: Report): string => {
   return [...formatTable([HEADINGS, ...rows]), "", ...notes(report)].join("\n")
 }
 
-const formatTable = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
-  const widths = HEADINGS.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
+/** The first row is the headings; the first and the last column begin at the left. */
+export const formatTable = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const headings = rows[0] ?? []
+  const widths = headings.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
   const lines = rows.map((row) =>
     row
       .map((cell, index) => {
         const width = widths[index] ?? 0
-        return index === 0 || index === HEADINGS.length - 1
+        return index === 0 || index === headings.length - 1
           ? cell.padEnd(width)
           : cell.padStart(width)
       })

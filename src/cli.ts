@@ -7,7 +7,6 @@ import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import { deliveryCommand } from "./cli/deliveryCommands.ts"
 import { JsonFlag } from "./cli/environment.ts"
 import { exportCommand } from "./cli/exportCommand.ts"
-
 import { importCommand } from "./cli/importCommand.ts"
 import { openapiCommand } from "./cli/openapiCommand.ts"
 import { layerCommandLogging, layerPresenter, reporting, teardown } from "./cli/report.ts"
@@ -30,7 +29,6 @@ const ledger = Command.make("ledger").pipe(
     deliveryCommand,
     verifyCommand,
     exportCommand,
-
     importCommand,
     openapiCommand
   ]),

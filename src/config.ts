@@ -1,5 +1,5 @@
 // Every setting of the service, named, described and defaulted in one place. The README's table of
-// settings is this list; `config.test.ts` holds the two together.
+// settings is this list; `config.unit.test.ts` holds the two together.
 import { ByteSize, Config, Context, Effect, Layer, Option, type Redacted } from "effect"
 import {
   RETENTION_DEFAULT,
@@ -164,7 +164,7 @@ const readWebhooks = (values: Values): Effect.Effect<WebhookSettings, Configurat
         timeout: values.webhookTimeout,
         retention: values.webhookRetention,
         allow: Option.getOrUndefined(values.webhookAllow),
-        onLoopback: isLoopback(values.host)
+        onLoopback: isLoopback(values.host) && !values.behindProxy
       })
     ),
     (problem) => new ConfigurationError(problem)

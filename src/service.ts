@@ -6,7 +6,7 @@ import * as os from "node:os"
 import { Console, Context, Effect, Layer } from "effect"
 import { announceAccess, prepareAccess } from "./access.ts"
 import { Configuration, ConfigurationError, type Settings } from "./config.ts"
-import { DeliveryRetention } from "./domain/housekeeping.ts"
+import * as Housekeeping from "./domain/housekeeping.ts"
 import * as Ledger from "./domain/ledger.ts"
 import { ReceiverPolicy } from "./domain/receiverPolicy.ts"
 import * as Database from "./platform/database.ts"
@@ -59,9 +59,10 @@ const ledger = Layer.unwrap(
     const userAgent = `workspace-ledger/${PROGRAM_VERSION}`
     const sender = WebhookSender.layer({ timeout, allow, userAgent })
     const workers = DeliveryWorkers.layer({ retryDelays }).pipe(Layer.provide(sender))
-    return Ledger.layerWith(workers).pipe(
-      Layer.provide(Layer.succeed(ReceiverPolicy, allow)),
-      Layer.provide(Layer.succeed(DeliveryRetention, retention))
+    return Housekeeping.layer.pipe(
+      Layer.provide(Layer.succeed(Housekeeping.DeliveryRetention, retention)),
+      Layer.provideMerge(Ledger.layerWith(workers)),
+      Layer.provide(Layer.succeed(ReceiverPolicy, allow))
     )
   })
 )

@@ -42,7 +42,7 @@ export const readWebhookSettings = (values: {
     )
   }
   const timeout = parseDuration(values.timeout)
-  if (timeout === undefined) {
+  if (timeout === undefined || Duration.toMillis(timeout) === 0) {
     return Result.fail("LEDGER_WEBHOOK_TIMEOUT must be a duration, such as: 10 seconds.")
   }
   const retention = parseDuration(values.retention)

@@ -44,4 +44,4 @@ export const properties = (
 export const readableTime = (iso: string | null): string =>
   iso === null ? "never" : `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`
 
-export const SHOWN_ONCE = "It is shown this once and stored nowhere: keep it now."
+export const SHOWN_ONCE = "It is shown this once: keep it now."

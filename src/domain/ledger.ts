@@ -3,7 +3,6 @@ import { Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { Authenticator } from "./authenticate.ts"
 import { DeliveryHandoff } from "./deliveryHandoff.ts"
-import * as Housekeeping from "./housekeeping.ts"
 import { Ids } from "./ids.ts"
 import { LedgerClock } from "./ledgerClock.ts"
 import { WorkspaceActors } from "./workspaceActor.ts"
@@ -18,7 +17,7 @@ export type LedgerServices =
 
 /** With somebody to hand callbacks over to. */
 export const layerWith = <Provided, E, R>(handoff: Layer.Layer<Provided | DeliveryHandoff, E, R>) =>
-  Layer.mergeAll(WorkspaceActors.layer, Authenticator.layer, Housekeeping.layer).pipe(
+  Layer.mergeAll(WorkspaceActors.layer, Authenticator.layer).pipe(
     Layer.provideMerge(handoff),
     Layer.provideMerge(Layer.mergeAll(Ids.layer, LedgerClock.layer))
   )

@@ -83,7 +83,7 @@ const decideAndWrite = Effect.fnUntraced(function* (workspaceId: string, request
   const loaded = yield* loadNamed(head, requests, now)
   const nextId = (yield* Ids).next
   const outcome = decideBatch(loaded, requests, { nextId, now, allow: yield* ReceiverPolicy })
-  yield* saveOutcome(outcome)
+  yield* saveOutcome(outcome, now)
   const handover = yield* writeOutbox(outcome, now)
   yield* recordLedgerTime(outcome.head, now)
   return { outcome, handover } satisfies Written

@@ -17,13 +17,10 @@ import type { OperationReceipt } from "./vocabulary.ts"
 interface Mail {
   readonly request: OperationRequest
   readonly answer: Deferred.Deferred<OperationReceipt, LedgerError>
-  /** The caller has left. Before the operation was taken it is dropped; nothing taken is cancelled. */
-  abandoned: boolean
 }
 
-interface Mailbox {
-  waiting: Array<Mail>
-}
+/** What waits, in the order of its arrival. What was taken is not here: it is not cancelled. */
+type Mailbox = Set<Mail>
 
 /** Bounds of all mailboxes together; a write beyond them is refused at once. */
 const MAILBOX_OPERATIONS = 10_000
@@ -62,7 +59,7 @@ export class WorkspaceActors extends Context.Service<
       })
 
       const work = Effect.fnUntraced(function* (workspaceId: string, mailbox: Mailbox) {
-        while (mailbox.waiting.length > 0) {
+        while (mailbox.size > 0) {
           const batch = takeBatch(mailbox)
           yield* performBatch(workspaceId, batch)
         }
@@ -72,10 +69,10 @@ export class WorkspaceActors extends Context.Service<
       const deliver = Effect.fnUntraced(function* (workspaceId: string, mail: Mail) {
         const mailbox = mailboxes.get(workspaceId)
         if (mailbox !== undefined) {
-          mailbox.waiting.push(mail)
+          mailbox.add(mail)
           return
         }
-        const started: Mailbox = { waiting: [mail] }
+        const started: Mailbox = new Set([mail])
         mailboxes.set(workspaceId, started)
         yield* FiberSet.run(actors, work(workspaceId, started))
       })
@@ -93,12 +90,13 @@ export class WorkspaceActors extends Context.Service<
           held.operations += 1
           held.characters += characters
           const answer = Deferred.makeUnsafe<OperationReceipt, LedgerError>()
-          const mail: Mail = { request, answer, abandoned: false }
+          const mail: Mail = { request, answer }
           return deliver(workspaceId, mail).pipe(
             Effect.andThen(Deferred.await(answer)),
             Effect.ensuring(
               Effect.sync(() => {
-                mail.abandoned = true
+                // A caller that left before its operation was taken takes it along.
+                mailboxes.get(workspaceId)?.delete(mail)
                 held.operations -= 1
                 held.characters -= characters
               })
@@ -112,18 +110,19 @@ export class WorkspaceActors extends Context.Service<
 
 /** Everything that waits, up to the bounds of a batch; at least one. */
 const takeBatch = (mailbox: Mailbox): ReadonlyArray<Mail> => {
+  const batch: Array<Mail> = []
   let characters = 0
-  let count = 0
-  for (const mail of mailbox.waiting) {
+  for (const mail of mailbox) {
     characters += mail.request.payload.length
-    if (count > 0 && (count === BATCH_OPERATIONS || characters > BATCH_CHARACTERS)) break
-    count += 1
+    if (batch.length === BATCH_OPERATIONS) break
+    if (batch.length > 0 && characters > BATCH_CHARACTERS) break
+    mailbox.delete(mail)
+    batch.push(mail)
   }
-  return mailbox.waiting.splice(0, count).filter((mail) => !mail.abandoned)
+  return batch
 }
 
 const performBatch = Effect.fnUntraced(function* (workspaceId: string, batch: ReadonlyArray<Mail>) {
-  if (batch.length === 0) return
   yield* recordBatch(batch.length)
   const requests = batch.map((mail) => mail.request)
   const answers = yield* runBatch(workspaceId, requests).pipe(

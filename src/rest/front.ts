@@ -76,7 +76,7 @@ export const makeFront = (options: FrontOptions) => {
     if (byBearer && body.op !== "webhook.register") {
       throw new Unauthorized({ message: TOKEN_MISSING })
     }
-    if (byBearer && request.headers["x-workspace-id"] === undefined) {
+    if (byBearer && headerText(request, "x-workspace-id") === undefined) {
       await run(requireWorkspaceNamed(body))
     }
     return body

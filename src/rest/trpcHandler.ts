@@ -56,17 +56,21 @@ export const makeTrpcHandler = (options: FrontOptions) => {
         // The calls of a batch have one status each, in their own answers.
         if (error === undefined || (info?.calls.length ?? 1) > 1) return {}
         if (error.code === "METHOD_NOT_SUPPORTED") return { status: 405 }
-        return { status: HTTP_STATUS[errorOfTRPC(error)._tag] }
+        const refusal = errorOfTRPC(error)
+        return { status: HTTP_STATUS[refusal._tag], headers: new Headers(retryAfter(refusal)) }
       }
     })
   }
 }
 
+const retryAfter = (refusal: LedgerError): Record<string, string> =>
+  refusal._tag === "SERVER_ERROR" ? { "Retry-After": String(refusal.retryAfterSeconds) } : {}
+
 const writeRefusal = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
   const refusal = error instanceof TRPCError ? errorOfTRPC(error) : (error as LedgerError)
   const wrongMethod = error instanceof MethodNotAllowed
   const httpStatus = wrongMethod ? 405 : HTTP_STATUS[refusal._tag]
-  const headers: Record<string, string> = wrongMethod ? { Allow: ALLOWED } : {}
+  const headers: Record<string, string> = wrongMethod ? { Allow: ALLOWED } : retryAfter(refusal)
   if (leavesMuchUnread(request)) headers.Connection = "close"
   const { _tag: code, message } = refusal
   const data = { code, httpStatus }

@@ -4,7 +4,7 @@ import { Context, type Duration, Effect, Latch, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type ClaimedDelivery, DeliveryHandoff } from "../domain/deliveryHandoff.ts"
 import { LedgerClock } from "../domain/ledgerClock.ts"
-import { claimDue, giveBack, nextDueAt, refreshClaim } from "../domain/store/deliveries.ts"
+import { claimDue, giveBack, nextDueAfter, refreshClaim } from "../domain/store/deliveries.ts"
 import { attemptDelivery } from "./attemptDelivery.ts"
 import { makeCompletions } from "./completions.ts"
 import { type EndpointActors, makeEndpointActors } from "./endpointActors.ts"
@@ -21,8 +21,6 @@ export interface DeliveryOptions {
 const CLAIMED_AT_ONCE = 128
 /** The backstop: work of other replicas, and leases that ended, are seen within this. */
 const LOOK_INTERVAL_MILLISECONDS = 1_000
-/** Between looks while something is due that cannot be claimed, such as one that waits its turn. */
-const BLOCKED_MILLISECONDS = 100
 /** A fifth of the lease, so that a heartbeat that is lost costs nothing. */
 const HEARTBEAT = "2 seconds"
 /** «Running deliveries get» this «and are then given back.» */
@@ -72,7 +70,7 @@ const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
   })
 
   const deliverDue = lookIntoOutbox(holding, outlook, actors).pipe(Effect.provideContext(services))
-  const lookAndWait = look(deliverDue, outlook, actors).pipe(Effect.provideContext(services))
+  const lookAndWait = look(deliverDue, outlook).pipe(Effect.provideContext(services))
 
   const fork = Effect.runForkWith(services)
   const handOver = (deliveries: ReadonlyArray<ClaimedDelivery>, more: boolean) => {
@@ -154,14 +152,16 @@ const lookIntoOutbox = Effect.fnUntraced(function* (
 })
 
 /** Looks, and when nothing was due waits until something is, or is handed over, or a while. */
-const look = <E>(deliverDue: Effect.Effect<number, E>, { wake }: Outlook, actors: EndpointActors) =>
+const look = <E>(deliverDue: Effect.Effect<number, E>, { wake }: Outlook) =>
   Effect.gen(function* () {
     // Closed before looking, so that what is handed over meanwhile is not missed.
     yield* Latch.close(wake)
+    const clock = yield* LedgerClock
+    const lookedAt = yield* clock.now
     if ((yield* deliverDue) > 0) return
-    const now = yield* (yield* LedgerClock).now
-    const wait = ((yield* nextDueAt(actors.busy())) ?? Number.POSITIVE_INFINITY) - now
-    const pause = wait > 0 ? Math.min(LOOK_INTERVAL_MILLISECONDS, wait) : BLOCKED_MILLISECONDS
+    const next = (yield* nextDueAfter(lookedAt)) ?? Number.POSITIVE_INFINITY
+    const wait = next - (yield* clock.now)
+    const pause = Math.min(LOOK_INTERVAL_MILLISECONDS, Math.max(wait, 10))
     yield* Effect.raceFirst(Latch.await(wake), Effect.sleep(pause))
   }).pipe(
     Effect.catchCause((cause) =>

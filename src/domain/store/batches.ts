@@ -65,7 +65,7 @@ const namesIn = (requests: ReadonlyArray<OperationRequest>) => {
 const KEPT_MILLISECONDS = 24 * 60 * 60 * 1000
 
 /** Writes all that the batch decided. A batch in which every operation was refused writes nothing. */
-export const saveOutcome = Effect.fnUntraced(function* (outcome: BatchOutcome) {
+export const saveOutcome = Effect.fnUntraced(function* (outcome: BatchOutcome, now: number) {
   const { head } = outcome
   if (outcome.entries.length === 0) return
   yield* updateHead(head)
@@ -75,7 +75,6 @@ export const saveOutcome = Effect.fnUntraced(function* (outcome: BatchOutcome) {
   if (outcome.links.length > 0) yield* insertLinks(head.workspaceId, outcome.links)
   if (outcome.endpoints.length > 0) yield* saveEndpoints(head.workspaceId, outcome.endpoints)
   if (outcome.keptAnswers.length > 0) {
-    const expiresAt = head.lastTime + KEPT_MILLISECONDS
-    yield* insertKeptAnswers(head.workspaceId, outcome.keptAnswers, expiresAt)
+    yield* insertKeptAnswers(head.workspaceId, outcome.keptAnswers, now + KEPT_MILLISECONDS)
   }
 })

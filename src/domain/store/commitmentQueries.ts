@@ -23,11 +23,26 @@ export const listCommitments = Effect.fnUntraced(function* (
     ...(filter.since === undefined ? [] : [sql`updated_at > ${time(filter.since)}`]),
     ...(filter.reopened === undefined ? [] : [filter.reopened ? sql`reopened` : sql`not reopened`])
   ])
-  const total = knownTotal(filter) ?? sql`(select count(*) from commitments where ${conditions})`
+  const isByTag = filter.tags !== undefined
+  const counted = isByTag
+    ? sql`(select count(*) from matching)`
+    : sql`(select count(*) from commitments where ${conditions})`
+  const total = knownTotal(filter) ?? counted
+  // By tag the matches are found once, by their index: PostgreSQL cannot know that a tag is rare, and
+  // would look for the page through the whole table.
+  const source = isByTag
+    ? sql`commitments where workspace_id = ${workspaceId}::uuid
+        and created_seq = any(array(
+          select created_seq from matching
+          order by created_seq desc limit ${page.limit} offset ${page.offset}))`
+    : sql`commitments where ${conditions}`
+  const matching = isByTag
+    ? sql`matching as materialized (select created_seq from commitments where ${conditions}),`
+    : sql``
   const rows = yield* sql<CommitmentRow & ListPage>`
-    with page as (
-      select * from commitments where ${conditions}
-      order by created_seq desc limit ${page.limit} offset ${page.offset}
+    with ${matching} page as (
+      select * from ${source}
+      order by created_seq desc limit ${page.limit} offset ${isByTag ? 0 : page.offset}
     )
     select page.*, head.last_time as ledger_time, ${total}::float8 as total
     from workspace_heads head left join page on true

@@ -3,7 +3,7 @@
 // Statements that change many rows lock them in id order, because unordered ones deadlock.
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { type ClaimedDelivery, LEASE_MILLISECONDS } from "../deliveryHandoff.ts"
 import { integers, texts, time, times } from "./columns.ts"
 
@@ -46,9 +46,33 @@ const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
 /** One look takes this many for one endpoint at the most, so that no endpoint takes all. */
 const CLAIMED_PER_ENDPOINT = 16
 
+/** Deliveries of `endpoint` that are due and that nobody holds: a few, in the order of their time. */
+const freeDeliveries = (sql: SqlClient.SqlClient, now: number, which: Statement.Fragment) => sql`(
+  select delivery.workspace_id, delivery.id, delivery.due_at, delivery.seq
+  from webhook_deliveries delivery
+  where delivery.workspace_id = endpoint.workspace_id and delivery.endpoint_id = endpoint.id
+    and delivery.status = 'pending' and ${which}
+    and delivery.due_at <= ${time(now)}
+    and (delivery.claimed_until is null or delivery.claimed_until <= ${time(now)})
+  order by delivery.due_at, delivery.seq
+  limit ${CLAIMED_PER_ENDPOINT}
+)`
+
+/** The first attempt for a commitment waits until the one before it, for the same endpoint, has ended. */
+const itsTurn = (sql: SqlClient.SqlClient) => sql`not exists (
+  select 1 from webhook_deliveries earlier
+  where earlier.workspace_id = delivery.workspace_id
+    and earlier.endpoint_id = delivery.endpoint_id
+    and earlier.commitment_id = delivery.commitment_id
+    and earlier.seq < delivery.seq
+    and earlier.status = 'pending' and earlier.attempts = 0
+)`
+
 /**
- * Claims deliveries whose time has come and that nobody holds, or whose holder's lease has ended. The
- * first attempt for a commitment waits until the one before it, for the same endpoint, has ended.
+ * Claims deliveries whose time has come and that nobody holds, or whose holder's lease has ended. Each
+ * endpoint is asked for a few, first attempts first, so that a long backlog of one costs the others
+ * nothing; conditions are said again where rows are locked, because another replica may have moved a
+ * row on in between.
  */
 export const claimDue = Effect.fnUntraced(function* (options: {
   readonly replicaId: string
@@ -60,34 +84,22 @@ export const claimDue = Effect.fnUntraced(function* (options: {
   const sql = yield* SqlClient.SqlClient
   const { most, now, replicaId } = options
   const token = randomUUID()
+  const firstAttempts = freeDeliveries(sql, now, sql`delivery.attempts = 0 and ${itsTurn(sql)}`)
+  const retries = freeDeliveries(sql, now, sql`delivery.attempts > 0`)
   const rows = yield* sql<ClaimedRow>`
     with due as materialized (
-      select workspace_id, id, due_at,
-        row_number() over (partition by endpoint_id order by attempts > 0, due_at, seq) as place
-      from webhook_deliveries delivery
-      where status = 'pending' and due_at <= ${time(now)}
-        and (claimed_until is null or claimed_until <= ${time(now)})
-        and endpoint_id <> all(${texts(options.busyEndpoints)})
-        and exists (
-          select 1 from webhook_endpoints endpoint
-          where endpoint.workspace_id = delivery.workspace_id
-            and endpoint.id = delivery.endpoint_id and endpoint.enabled
-        )
-        and (attempts > 0 or not exists (
-          select 1 from webhook_deliveries earlier
-          where earlier.workspace_id = delivery.workspace_id
-            and earlier.endpoint_id = delivery.endpoint_id
-            and earlier.commitment_id = delivery.commitment_id
-            and earlier.seq < delivery.seq
-            and earlier.status = 'pending' and earlier.attempts = 0
-        ))
-      order by due_at
+      select candidate.workspace_id, candidate.id
+      from webhook_endpoints endpoint cross join lateral (
+        ${firstAttempts} union all ${retries} limit ${CLAIMED_PER_ENDPOINT}
+      ) candidate
+      where endpoint.enabled and endpoint.id <> all(${texts(options.busyEndpoints)})
+      order by candidate.due_at, candidate.seq
       limit ${most * 8}
     ), picked as materialized (
       select delivery.workspace_id, delivery.id
       from webhook_deliveries delivery join due using (workspace_id, id)
-      where place <= ${CLAIMED_PER_ENDPOINT}
-        and status = 'pending' and (claimed_until is null or claimed_until <= ${time(now)})
+      where delivery.status = 'pending' and delivery.due_at <= ${time(now)}
+        and (delivery.claimed_until is null or delivery.claimed_until <= ${time(now)})
       order by delivery.id
       limit ${most}
       for update of delivery skip locked
@@ -111,19 +123,16 @@ export const claimDue = Effect.fnUntraced(function* (options: {
 })
 
 /**
- * When the next delivery that this replica could take is due, or its lease ends; null when there is
- * none. What waits for a busy or a disabled endpoint is not waited for here.
+ * When the next delivery becomes due after `now`; null when there is none. What is due already and was
+ * not claimed waits for something else: its holder, its turn, or that its endpoint is enabled.
  */
-export const nextDueAt = Effect.fnUntraced(function* (busyEndpoints: ReadonlyArray<string>) {
+export const nextDueAfter = Effect.fnUntraced(function* (now: number) {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* sql<{ due: Date | null }>`
-    select min(greatest(delivery.due_at, delivery.claimed_until)) as due
-    from webhook_deliveries delivery
-    join webhook_endpoints endpoint
-      on endpoint.workspace_id = delivery.workspace_id and endpoint.id = delivery.endpoint_id
-    where delivery.status = 'pending' and endpoint.enabled
-      and delivery.endpoint_id <> all(${texts(busyEndpoints)})`
-  return rows[0]?.due?.getTime() ?? null
+  const rows = yield* sql<{ due_at: Date }>`
+    select due_at from webhook_deliveries
+    where status = 'pending' and due_at > ${time(now)}
+    order by due_at limit 1`
+  return rows[0]?.due_at.getTime() ?? null
 })
 
 /**

@@ -132,7 +132,7 @@ export const failedSince = Effect.fnUntraced(function* (
 })
 
 /**
- * A new delivery of the same event to the same endpoint. Answers the pairs of old and new ids; what
+ * A new delivery of the same event to the same endpoint. Answers the new ids; what
  * already has a pending delivery, or whose endpoint is gone, is left out.
  */
 export const insertResends = Effect.fnUntraced(function* (
@@ -159,6 +159,7 @@ export const insertResends = Effect.fnUntraced(function* (
       where pending.workspace_id = old.workspace_id and pending.event_id = old.event_id
         and pending.endpoint_id = old.endpoint_id and pending.status = 'pending'
     )
+    on conflict (workspace_id, event_id, endpoint_id) where status = 'pending' do nothing
     returning id`
 })
 
@@ -183,26 +184,34 @@ export const cancelPending = Effect.fnUntraced(function* (
     where delivery.workspace_id = waiting.workspace_id and delivery.id = waiting.id`
 })
 
-/** Removes one small batch of deliveries that ended before `before`, with their attempts and events. */
+/**
+ * Removes one small batch of deliveries that ended before `before`, with their attempts, and with their
+ * events when no other delivery is of them. Answers how many deliveries that were.
+ */
 export const deleteEndedDeliveries = Effect.fnUntraced(function* (before: number, count: number) {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* sql<{ readonly id: string }>`
+  const rows = yield* sql<{ readonly workspace_id: string; readonly event_id: string }>`
     with old as materialized (
       select workspace_id, id, event_id from webhook_deliveries
       where status <> 'pending' and ended_at < ${time(before)}
-      order by id limit ${count} for update skip locked
+      order by ended_at limit ${count} for update skip locked
     ), forgotten as (
       delete from webhook_attempts attempt using old
       where attempt.workspace_id = old.workspace_id and attempt.delivery_id = old.id
     )
     delete from webhook_deliveries delivery using old
     where delivery.workspace_id = old.workspace_id and delivery.id = old.id
-    returning delivery.id`
+    returning old.workspace_id, old.event_id`
+  if (rows.length === 0) return 0
   yield* sql`
     delete from webhook_events event
-    where created_at < ${time(before)} and not exists (
-      select 1 from webhook_deliveries delivery
-      where delivery.workspace_id = event.workspace_id and delivery.event_id = event.id
-    )`
+    using unnest(
+      ${texts(rows.map((row) => row.workspace_id))}, ${texts(rows.map((row) => row.event_id))}
+    ) as old (workspace_id, id)
+    where event.workspace_id = old.workspace_id::uuid and event.id = old.id
+      and not exists (
+        select 1 from webhook_deliveries delivery
+        where delivery.workspace_id = event.workspace_id and delivery.event_id = event.id
+      )`
   return rows.length
 })

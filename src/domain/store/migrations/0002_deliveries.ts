@@ -19,7 +19,6 @@ const STATEMENTS = [
     created_at timestamptz not null,
     primary key (workspace_id, id)
   )`,
-  `create index webhook_events_by_age on webhook_events (created_at)`,
 
   // attempts counts the attempts that have ended: a claim that is taken over repeats its number. The
   // table is small and hot: room in the pages, and vacuum by count instead of by share.
@@ -46,11 +45,26 @@ const STATEMENTS = [
     autovacuum_vacuum_threshold = 1000
   )`,
   `create index webhook_deliveries_due on webhook_deliveries (due_at) where status = 'pending'`,
+  `create index webhook_deliveries_first
+    on webhook_deliveries (workspace_id, endpoint_id, due_at, seq)
+    where status = 'pending' and attempts = 0`,
+  `create index webhook_deliveries_retries
+    on webhook_deliveries (workspace_id, endpoint_id, due_at, seq)
+    where status = 'pending' and attempts > 0`,
   `create index webhook_deliveries_in_order
     on webhook_deliveries (workspace_id, endpoint_id, commitment_id, seq)
     where status = 'pending' and attempts = 0`,
   `create index webhook_deliveries_log on webhook_deliveries (workspace_id, created_at)`,
+  `create index webhook_deliveries_ended on webhook_deliveries (ended_at) where status <> 'pending'`,
   `create index webhook_deliveries_by_event on webhook_deliveries (workspace_id, event_id)`,
+
+  // One attempt of an event for an endpoint is pending at a time, whoever asks to send it again.
+  `create unique index webhook_deliveries_pending_once
+    on webhook_deliveries (workspace_id, event_id, endpoint_id) where status = 'pending'`,
+  `create index webhook_deliveries_of_endpoint
+    on webhook_deliveries (workspace_id, endpoint_id, created_at)`,
+  `create index webhook_deliveries_failed
+    on webhook_deliveries (workspace_id, created_at) where status = 'failed'`,
 
   `create table webhook_attempts (
     workspace_id uuid not null references workspaces (id),
