@@ -36,7 +36,7 @@ export const announceAccess = Effect.fnUntraced(function* (
 ) {
   if (access === undefined) {
     yield* Console.log(
-      "No token of this database is in the data folder. Issue one: npx ledger token issue --role admin"
+      "This database has its tokens already, and none of them is in this data folder. Use the credentials.json of the first start, or issue a token: npx ledger token issue --role admin"
     )
     return
   }

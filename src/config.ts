@@ -102,6 +102,11 @@ const readSettings = Effect.gen(function* () {
     return yield* refuse("LEDGER_MAX_BODY must be a size of 1 byte to 10MiB, such as 1MiB.")
   }
   const operationsPort = Option.getOrUndefined(values.operationsPort)
+  if (values.databaseConnections < 2) {
+    return yield* refuse(
+      `LEDGER_DATABASE_CONNECTIONS must be ${EXPECTED.LEDGER_DATABASE_CONNECTIONS}.`
+    )
+  }
   yield* requirePort("LEDGER_PORT", values.port)
   yield* requirePort("LEDGER_OPS_PORT", operationsPort ?? 0)
   return Configuration.of({
@@ -111,7 +116,7 @@ const readSettings = Effect.gen(function* () {
     dataDir: values.dataDir,
     databaseUrl: Option.getOrUndefined(values.databaseUrl),
     preparedStatements: values.preparedStatements,
-    databaseConnections: Math.max(2, values.databaseConnections),
+    databaseConnections: values.databaseConnections,
     tls,
     behindProxy: values.behindProxy,
     maxBodyBytes,
@@ -122,15 +127,26 @@ const readSettings = Effect.gen(function* () {
   })
 })
 
+/** What a variable that is not a text must be. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  LEDGER_PORT: "a port from 0 to 65535",
+  LEDGER_OPS_PORT: "a port from 0 to 65535",
+  LEDGER_DATABASE_CONNECTIONS: "a whole number of 2 or more",
+  LEDGER_PREPARED_STATEMENTS: "true or false",
+  LEDGER_BEHIND_PROXY: "true or false"
+}
+
 /** The library says where the value stands; the name of the variable is what its setter knows. */
 const describeError = (error: Config.ConfigError) => {
   const name = /\["(\w+)"\]/.exec(error.message)?.[1] ?? "A setting"
-  return new ConfigurationError(`${name} has a value that it cannot have. See the README's table.`)
+  return new ConfigurationError(
+    `${name} must be ${EXPECTED[name] ?? "as the README's table says"}.`
+  )
 }
 
 /** Port 0 lets the system choose a free one. */
 const requirePort = (name: string, port: number) =>
-  port >= 0 && port <= 65_535 ? Effect.void : refuse(`${name} must be a port from 0 to 65535.`)
+  port >= 0 && port <= 65_535 ? Effect.void : refuse(`${name} must be ${EXPECTED[name]}.`)
 
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)

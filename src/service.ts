@@ -3,6 +3,7 @@
 import * as fs from "node:fs"
 import type { AddressInfo } from "node:net"
 import * as os from "node:os"
+import * as path from "node:path"
 import { Console, Context, Effect, Layer } from "effect"
 import { announceAccess, prepareAccess } from "./access.ts"
 import { Configuration, ConfigurationError, type Settings } from "./config.ts"
@@ -87,7 +88,8 @@ const readTls = Effect.fnUntraced(function* (settings: Settings) {
     case "local": {
       const names = ["localhost", "127.0.0.1", "::1", os.hostname(), settings.host]
       const { caFile, cert, key } = yield* localCertificate({ dataDir: settings.dataDir, names })
-      return { tls: { cert, key }, caFile }
+      // Whole, because credentials.json is read from other folders too.
+      return { tls: { cert, key }, caFile: path.resolve(caFile) }
     }
   }
 })

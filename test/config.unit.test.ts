@@ -73,6 +73,7 @@ describe("a wrong value is refused, naming the variable", () => {
     ["LEDGER_PORT", "abc"],
     ["LEDGER_PORT", "65536"],
     ["LEDGER_OPS_PORT", "-1"],
+    ["LEDGER_DATABASE_CONNECTIONS", "1"],
     ["LEDGER_TLS", "maybe"],
     ["LEDGER_MAX_BODY", "99GiB"],
     ["LEDGER_MAX_BODY", "much"],

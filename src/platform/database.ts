@@ -1,11 +1,13 @@
 // The database that the settings name, ready to be used: DATABASE_URL or the embedded PostgreSQL,
 // reachable, new enough and migrated. Used by the service and by the command line.
+import * as path from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { Data, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { Configuration, type Settings } from "../config.ts"
 import { migrate } from "../domain/store/migrate.ts"
 import {
+  holdsCluster,
   joinEmbeddedPostgres,
   type PostgresConnection,
   type PostgresError,
@@ -19,7 +21,7 @@ export class DatabaseError extends Data.TaggedError("DatabaseError")<{
 
 type Open = (options: {
   readonly dataDir: string
-}) => Effect.Effect<PostgresConnection, PostgresError, Scope.Scope>
+}) => Effect.Effect<PostgresConnection, PostgresError | DatabaseError, Scope.Scope>
 
 const makeLayer = (open: Open) =>
   Layer.unwrap(
@@ -33,8 +35,21 @@ const makeLayer = (open: Open) =>
 /** For the service: starts the embedded PostgreSQL, and refuses to share it with another service. */
 export const layerForService = makeLayer(startEmbeddedPostgres)
 
+/** A command in the wrong folder is told so, instead of an answer about a new and empty ledger. */
+const joinExisting: Open = ({ dataDir }) =>
+  Effect.flatMap(
+    Effect.sync(() => holdsCluster(dataDir)),
+    (exists): ReturnType<Open> =>
+      exists
+        ? joinEmbeddedPostgres({ dataDir })
+        : Effect.fail(new DatabaseError({ message: noLedgerIn(path.resolve(dataDir)) }))
+  )
+
+const noLedgerIn = (folder: string) =>
+  `There is no ledger in ${folder}. Go to the folder in which the service was started, or set LEDGER_DATA_DIR or DATABASE_URL; a first start (npm start, or ledger serve) makes one.`
+
 /** For a command: joins the embedded PostgreSQL of a running service, else starts it for itself. */
-export const layerForCommand = makeLayer(joinEmbeddedPostgres)
+export const layerForCommand = makeLayer(joinExisting)
 
 const connectionOf = (settings: Settings, open: Open) => {
   const { databaseUrl } = settings
@@ -71,9 +86,19 @@ const ready = (connection: PostgresConnection) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      let waited = false
       const version = yield* sql<{ version: number }>`
         select current_setting('server_version_num')::int as version`.pipe(
-        Effect.tapError(() => Effect.logDebug(`Waiting for ${connection.description}`)),
+        Effect.tapError(() =>
+          waited
+            ? Effect.void
+            : Effect.suspend(() => {
+                waited = true
+                return Effect.logWarning(
+                  `PostgreSQL does not answer (${connection.description}); trying for 30 seconds`
+                )
+              })
+        ),
         Effect.retry(PATIENCE),
         Effect.mapError(() => new DatabaseError({ message: unreachable(connection) }))
       )

@@ -30,7 +30,7 @@ import {
 } from "./postgresSession.ts"
 
 export { PostgresError } from "./postgresError.ts"
-export { prepareDataFolder } from "./postgresHome.ts"
+export { holdsCluster, prepareDataFolder } from "./postgresHome.ts"
 export type { PostgresConnection } from "./postgresSession.ts"
 
 export interface EmbeddedPostgresOptions {

@@ -36,6 +36,10 @@ export const prepareDataFolder = (dataDir: string): Effect.Effect<string, Postgr
     return fs.realpathSync(dataDir)
   })
 
+/** Whether a cluster was made for this data folder, wherever it lies. */
+export const holdsCluster = (dataDir: string): boolean =>
+  fs.existsSync(path.join(dataDir, POINTER_FILE)) || fs.existsSync(path.join(dataDir, "postgres"))
+
 /** Finds the cluster of this data folder, or the place and the user for a new one. */
 export const findPostgresHome = Effect.fn("findPostgresHome")(function* (
   dataDir: string
