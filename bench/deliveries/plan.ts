@@ -18,8 +18,8 @@ export interface DeliveriesPlan {
 const DEFAULT = { endpoints: 16, backlog: 12_000, warmUp: 4_000, rounds: 5, moves: 1_000 }
 const QUICK: typeof DEFAULT = {
   endpoints: 16,
-  backlog: 5_000,
-  warmUp: 2_000,
+  backlog: 4_000,
+  warmUp: 1_500,
   rounds: 3,
   moves: 300
 }

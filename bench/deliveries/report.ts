@@ -65,7 +65,7 @@ export const formatDeliveries = (report: DeliveriesReport): string => {
     `ours to the better peer: ${ratio.toFixed(2)} ≥ ${RATIO_TARGET} ${met(ratio >= RATIO_TARGET)}`,
     `from commit to arrival, from the answer: ${verdictOf(latency.fromAnswer)}`,
     `from commit to arrival, from before the request: ${timesOf(latency.fromRequest)}`,
-    `${whole(backlog)} deliveries a run over ${endpoints} endpoints; ${whole(latency.moves)} moves, one after another`,
+    `${whole(backlog)} deliveries a run over ${endpoints} endpoints; ${whole(latency.moves)} moves, one after another; every database analyzed after its warm-up`,
     `${os.availableParallelism()} CPUs (${os.cpus()[0]?.model.trim() ?? "unknown"}), Node ${process.version}; durable commits; medians of alternating runs`
   ].join("\n")
 }

@@ -23,6 +23,7 @@ export interface Sender {
   readonly pid: number
   /** Commits so many deliveries. */
   readonly enqueue: (count: number) => Effect.Effect<void, BenchError>
+  readonly databaseUrl: string
   /** Logged attempts so far, and deliveries that are still to be made or completed. */
   readonly progress: Effect.Effect<Progress, BenchError>
 }
@@ -71,6 +72,7 @@ export const ledgerSender = Effect.fnUntraced(function* (
   return {
     name: "ours",
     pid: ledger.pid,
+    databaseUrl: ledger.databaseUrl,
     enqueue: (count) =>
       query(ledger.databaseUrl, async (client) => {
         const { first, last } = next(count)
@@ -122,6 +124,7 @@ export const startPeerSender = Effect.fnUntraced(function* (
   return {
     name: peer,
     pid: child.pid ?? 0,
+    databaseUrl,
     enqueue: (count) =>
       Effect.tryPromise({
         try: () => insert(makeJobs(callbacks, next(count))),
