@@ -80,6 +80,7 @@ process.once("message", async ({ databaseUrl, peer }: PeerStart) => {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: CONNECTIONS })
   // Connections that PostgreSQL closes at the end of the bench are no failure.
   pool.on("error", () => {})
+  pool.on("connect", (client) => client.on("error", () => {}))
   const stop =
     peer === "graphile-worker"
       ? await startGraphileWorker(pool)

@@ -1,5 +1,6 @@
 // Table webhook_deliveries, as the delivery workers use it. A claim is a token: renewing, completing
 // and giving back all match on it, so that a replica that was away cannot finish another's attempt.
+// Only a pending delivery has one.
 // Statements that change many rows lock them in id order, because unordered ones deadlock.
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
@@ -58,6 +59,13 @@ const freeDeliveries = (sql: SqlClient.SqlClient, now: number, which: Statement.
   limit ${CLAIMED_PER_ENDPOINT}
 )`
 
+/**
+ * Pending, said so that the partial indexes on `status = 'pending'` do not fit: rows that are named by
+ * their ids are to be found by the primary key. (Measured: 2.7 times the deliveries.)
+ */
+const pendingById = (sql: SqlClient.SqlClient) =>
+  sql`delivery.status <> all (array['delivered', 'failed', 'cancelled'])`
+
 /** The first attempt for a commitment waits until the one before it, for the same endpoint, has ended. */
 const itsTurn = (sql: SqlClient.SqlClient) => sql`not exists (
   select 1 from webhook_deliveries earlier
@@ -98,7 +106,7 @@ export const claimDue = Effect.fnUntraced(function* (options: {
     ), picked as materialized (
       select delivery.workspace_id, delivery.id
       from webhook_deliveries delivery join due using (workspace_id, id)
-      where delivery.status = 'pending' and delivery.due_at <= ${time(now)}
+      where ${pendingById(sql)} and delivery.due_at <= ${time(now)}
         and (delivery.claimed_until is null or delivery.claimed_until <= ${time(now)})
       order by delivery.id
       limit ${most}
@@ -150,7 +158,7 @@ export const refreshClaim = Effect.fnUntraced(function* (claim: Claim) {
     join webhook_endpoints endpoint
       on endpoint.workspace_id = delivery.workspace_id and endpoint.id = delivery.endpoint_id
     where delivery.workspace_id = ${claim.workspaceId}::uuid and delivery.id = ${claim.id}
-      and delivery.claim_token = ${claim.claimToken} and delivery.status = 'pending'
+      and delivery.claim_token = ${claim.claimToken}
       and endpoint.enabled`
   return rows.map(toClaimed)[0]
 })
@@ -175,7 +183,6 @@ export const renewClaims = Effect.fnUntraced(function* (claims: ReadonlyArray<Cl
       join unnest(${workspaces}, ${ids}, ${tokens}) as claim (workspace_id, id, claim_token)
         on delivery.workspace_id = claim.workspace_id::uuid and delivery.id = claim.id
         and delivery.claim_token = claim.claim_token
-      where delivery.status = 'pending'
       order by delivery.id for update of delivery
     )
     update webhook_deliveries delivery
@@ -246,7 +253,6 @@ export const completeAttempts = Effect.fnUntraced(function* (
     ), held as materialized (
       select ended.*
       from webhook_deliveries delivery join ended using (workspace_id, id, claim_token)
-      where delivery.status = 'pending'
       order by delivery.id for update of delivery
     ), logged as (
       insert into webhook_attempts
