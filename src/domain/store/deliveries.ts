@@ -172,18 +172,24 @@ const claimColumns = (claims: ReadonlyArray<Claim>) =>
     texts(claims.map((claim) => claim.claimToken))
   ] as const
 
+/** The rows of these claims, locked in id order; without those that were taken over or have ended. */
+const claimsThatHold = (sql: SqlClient.SqlClient, claims: ReadonlyArray<Claim>) => {
+  const [workspaces, ids, tokens] = claimColumns(claims)
+  return sql`
+    select delivery.workspace_id, delivery.id
+    from webhook_deliveries delivery
+    join unnest(${workspaces}, ${ids}, ${tokens}) as claim (workspace_id, id, claim_token)
+      on delivery.workspace_id = claim.workspace_id::uuid and delivery.id = claim.id
+      and delivery.claim_token = claim.claim_token
+    order by delivery.id for update of delivery`
+}
+
 /** Answers the ids of the claims that still hold; the others were taken over. */
 export const renewClaims = Effect.fnUntraced(function* (claims: ReadonlyArray<Claim>, now: number) {
   const sql = yield* SqlClient.SqlClient
-  const [workspaces, ids, tokens] = claimColumns(claims)
   const rows = yield* sql<{ id: string }>`
     with held as materialized (
-      select delivery.workspace_id, delivery.id
-      from webhook_deliveries delivery
-      join unnest(${workspaces}, ${ids}, ${tokens}) as claim (workspace_id, id, claim_token)
-        on delivery.workspace_id = claim.workspace_id::uuid and delivery.id = claim.id
-        and delivery.claim_token = claim.claim_token
-      order by delivery.id for update of delivery
+      ${claimsThatHold(sql, claims)}
     )
     update webhook_deliveries delivery
     set claimed_until = ${time(now + LEASE_MILLISECONDS)}
@@ -196,15 +202,9 @@ export const renewClaims = Effect.fnUntraced(function* (claims: ReadonlyArray<Cl
 export const giveBack = Effect.fnUntraced(function* (claims: ReadonlyArray<Claim>) {
   if (claims.length === 0) return
   const sql = yield* SqlClient.SqlClient
-  const [workspaces, ids, tokens] = claimColumns(claims)
   yield* sql`
     with held as materialized (
-      select delivery.workspace_id, delivery.id
-      from webhook_deliveries delivery
-      join unnest(${workspaces}, ${ids}, ${tokens}) as claim (workspace_id, id, claim_token)
-        on delivery.workspace_id = claim.workspace_id::uuid and delivery.id = claim.id
-        and delivery.claim_token = claim.claim_token
-      order by delivery.id for update of delivery
+      ${claimsThatHold(sql, claims)}
     )
     update webhook_deliveries delivery
     set claimed_by = null, claim_token = null, claimed_until = null
