@@ -1,7 +1,7 @@
 // `npm test`: types, lint, then every test. Ends with one line that counts the tests; arguments are
 // passed on to vitest (`npm test -- test/rest`).
 import { spawnSync } from "node:child_process"
-import { startVitest } from "vitest/node"
+import { countTests } from "./countTests.mjs"
 
 const step = (title, file, ...args) => {
   console.log(`\n${title}`)
@@ -12,8 +12,6 @@ const step = (title, file, ...args) => {
   }
 }
 
-delete process.env.NODE_ENV
-delete process.env.DATABASE_URL
 const filters = process.argv.slice(2)
 if (filters.length === 0) {
   step("Types", "node_modules/@typescript/native/bin/tsc", "--project", "tsconfig.json")
@@ -21,16 +19,4 @@ if (filters.length === 0) {
 }
 
 console.log("\nTests")
-const vitest = await startVitest("test", filters, { run: true, watch: false })
-const modules = vitest.state.getTestModules()
-const outcomes = modules.flatMap((module) =>
-  Array.from(module.children.allTests(), (test) => test.result().state)
-)
-// A file that could not be loaded, or an error outside of every test, fails the run too.
-const brokenFiles = modules.filter((module) => !module.ok() && module.children.size === 0).length
-const strayErrors = vitest.state.getUnhandledErrors().length
-await vitest.close()
-const count = (state) => outcomes.filter((outcome) => outcome === state).length
-const failed = count("failed") + brokenFiles + strayErrors
-console.log(`\n${count("passed")} passed, ${failed} failed, ${count("skipped")} skipped`)
-process.exit(outcomes.length > 0 && failed === 0 ? 0 : 1)
+await countTests(filters)

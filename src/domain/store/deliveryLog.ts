@@ -99,14 +99,12 @@ export const listDeliveries = Effect.fnUntraced(function* (
 export interface Resendable {
   readonly id: string
   readonly endpointId: string
-  readonly eventId: string
-  readonly status: DeliveryStatus
 }
 
 export const findDelivery = Effect.fnUntraced(function* (workspaceId: string, id: string) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<Resendable>`
-    select id, endpoint_id as "endpointId", event_id as "eventId", status
+    select id, endpoint_id as "endpointId"
     from webhook_deliveries where workspace_id = ${workspaceId}::uuid and id = ${id}`
   return rows[0]
 })
@@ -119,7 +117,7 @@ export const failedSince = Effect.fnUntraced(function* (
 ) {
   const sql = yield* SqlClient.SqlClient
   return yield* sql<Resendable>`
-    select id, endpoint_id as "endpointId", event_id as "eventId", status
+    select id, endpoint_id as "endpointId"
     from webhook_deliveries delivery
     where workspace_id = ${workspaceId}::uuid and endpoint_id = ${endpointId}
       and status = 'failed' and ended_at >= ${time(since)}
