@@ -13,7 +13,7 @@ export const DeliveryRetention = Context.Reference<Duration.Duration>(
   { defaultValue: () => Duration.days(30) }
 )
 
-const INTERVAL = "10 minutes"
+const INTERVAL = Duration.minutes(10)
 const BATCH_ROWS = 1_000
 
 /** Calls until a batch is not full; answers how many rows there were in all. */
@@ -44,10 +44,16 @@ export const removeOldDeliveries = Effect.gen(function* () {
 
 const tidyUp = Effect.andThen(removeExpiredAnswers, removeOldDeliveries)
 
+/** A retention that is shorter than the interval is kept to all the same. */
+const pause = Effect.map(DeliveryRetention, (retention) =>
+  Duration.clamp(retention, { minimum: Duration.seconds(1), maximum: INTERVAL })
+)
+
 export const layer = Layer.effectDiscard(
-  tidyUp.pipe(
+  pause.pipe(
+    Effect.flatMap(Effect.sleep),
+    Effect.andThen(tidyUp),
     Effect.catchCause((cause) => Effect.logDebug("Old rows were not removed", cause)),
-    Effect.delay(INTERVAL),
     Effect.forever,
     Effect.forkScoped
   )

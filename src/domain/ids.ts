@@ -24,6 +24,15 @@ export class Ids extends Context.Service<
   )
 }
 
+/** Sorts before every id that was made at `time` (milliseconds since the epoch) or later. */
+export const lowestId = (prefix: IdPrefix, time: number): string => {
+  const uuid = v7(
+    { msecs: Math.max(0, time), seq: 0, random: new Uint8Array(16) },
+    new Uint8Array(16)
+  )
+  return TypeID.fromUUIDBytes(prefix, uuid).toString()
+}
+
 const isIdWith = (prefix: string) => {
   const pattern = new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`)
   return (id: string) => pattern.test(id)

@@ -1,6 +1,6 @@
 // The one source of `now`: the Effect clock, put to the database's clock, so that replicas on hosts
 // whose clocks differ agree about time. There is no now() in any statement.
-import { Clock, Context, Effect, Layer, Ref } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 
 export class LedgerClock extends Context.Service<
@@ -20,18 +20,20 @@ export class LedgerClock extends Context.Service<
   static readonly layer = Layer.effect(
     LedgerClock,
     Effect.gen(function* () {
-      const offsetMillis = yield* Ref.make(yield* measureOffset)
+      let offsetMillis = yield* measureOffset
       yield* measureOffset.pipe(
-        Effect.flatMap((offset) => Ref.set(offsetMillis, offset)),
+        Effect.tap((offset) =>
+          Effect.sync(() => {
+            offsetMillis = offset
+          })
+        ),
         Effect.ignore({ log: "Debug" }),
         Effect.delay("1 minute"),
         Effect.forever,
         Effect.forkScoped
       )
       return LedgerClock.of({
-        now: Effect.zipWith(Clock.currentTimeMillis, Ref.get(offsetMillis), (now, offset) =>
-          Math.round(now + offset)
-        )
+        now: Effect.map(Clock.currentTimeMillis, (now) => Math.round(now + offsetMillis))
       })
     })
   )

@@ -61,17 +61,24 @@ export const requireWebhook = Effect.fnUntraced(function* (workspaceId: string, 
   return endpoint
 })
 
+/**
+ * Runs in a transaction under the head's lock: no move is being written meanwhile, and nobody else
+ * removes the webhook or sends something again.
+ */
+export const underHeadLock = <A, E, R>(workspaceId: string, change: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    lockHead(workspaceId).pipe(Effect.andThen(change), sql.withTransaction, orServerError)
+  )
+
 /** Nothing more is sent to it: what waits is cancelled, and stays in the log. */
 export const removeWebhook = Effect.fnUntraced(function* (workspaceId: string, id: string) {
-  const sql = yield* SqlClient.SqlClient
-  const endpoint = yield* requireWebhook(workspaceId, id)
   const now = yield* (yield* LedgerClock).now
-  yield* Effect.gen(function* () {
-    // A move that has read the endpoints is not committed yet: what it promises is cancelled too.
-    yield* lockHead(workspaceId)
+  const change = Effect.gen(function* () {
+    const endpoint = yield* requireWebhook(workspaceId, id)
     yield* Endpoints.deleteEndpoint(workspaceId, endpoint.id)
     yield* cancelPending(workspaceId, endpoint.id, now)
-  }).pipe(sql.withTransaction, orServerError)
+  })
+  yield* underHeadLock(workspaceId, change)
 })
 
 /** Filters and whether it is enabled; what is not given stays. A disabled webhook keeps its retries for later. */
@@ -117,38 +124,47 @@ export const rotateSecret = Effect.fnUntraced(function* (
 
 /** An example callback, as a claim would send it, of a commitment that does not exist. */
 export const sendTestEvent = Effect.fnUntraced(function* (workspaceId: string, id: string) {
-  const endpoint = yield* requireWebhook(workspaceId, id)
+  const event = yield* exampleEvent(workspaceId)
+  const now = yield* (yield* LedgerClock).now
+  const deliveryId = (yield* Ids).next("dlv", now)
+  const { commitmentId, seq } = event
+  const change = Effect.gen(function* () {
+    const endpoint = yield* requireWebhook(workspaceId, id)
+    yield* insertOutbox({
+      workspaceId,
+      events: [event],
+      deliveries: [
+        {
+          id: deliveryId,
+          eventId: event.id,
+          endpointId: endpoint.id,
+          commitmentId,
+          seq,
+          claimToken: null
+        }
+      ],
+      replicaId: "",
+      now,
+      claimedUntil: now
+    })
+  })
+  yield* underHeadLock(workspaceId, change)
+  return { delivery_id: deliveryId, event_id: event.id }
+})
+
+const exampleEvent = Effect.fnUntraced(function* (workspaceId: string) {
   const workspace = yield* orServerError(readWorkspace(workspaceId))
   const now = yield* (yield* LedgerClock).now
   const ids = yield* Ids
   const commitment = exampleCommitment(ids.next("cmt", now), now)
   const move = { previousState: "open" as const, commitment, seq: 0, time: now }
-  const event = {
+  return {
     id: ids.next("evt", now),
     type: EVENT_TYPES[0],
     seq: 0,
     commitmentId: commitment.id,
     payload: callbackPayload({ id: workspaceId, name: workspace?.name ?? "" }, move, [])
   }
-  const delivery = {
-    id: ids.next("dlv", now),
-    eventId: event.id,
-    endpointId: endpoint.id,
-    commitmentId: commitment.id,
-    seq: 0,
-    claimToken: null
-  }
-  yield* orServerError(
-    insertOutbox({
-      workspaceId,
-      events: [event],
-      deliveries: [delivery],
-      replicaId: "",
-      now,
-      claimedUntil: now
-    })
-  )
-  return { delivery_id: delivery.id, event_id: event.id }
 })
 
 const exampleCommitment = (id: string, now: number): CommitmentRecord => ({

@@ -15,7 +15,7 @@ import {
 } from "./store/deliveryLog.ts"
 import { orServerError } from "./store/failures.ts"
 import { parseIso, toIso, toIsoOrNull } from "./time.ts"
-import { requireWebhook } from "./webhookCare.ts"
+import { requireWebhook, underHeadLock } from "./webhookCare.ts"
 
 export interface AttemptView {
   readonly attempt: number
@@ -87,19 +87,20 @@ export const listWebhookDeliveries = Effect.fnUntraced(function* (
 
 /** The same event once more, with its own retries. Refused while an attempt is pending. */
 export const resendDelivery = Effect.fnUntraced(function* (workspaceId: string, id: string) {
-  const delivery = isDeliveryId(id)
-    ? yield* orServerError(findDelivery(workspaceId, id))
-    : undefined
-  if (delivery === undefined) {
-    return yield* new NotFound({ message: `There is no delivery ${quote(id)}.` })
-  }
-  yield* requireWebhook(workspaceId, delivery.endpointId)
-  const [resent] = yield* resend(workspaceId, [delivery.id])
-  if (resent === undefined) {
-    const message = "An attempt of this event for this webhook is pending already."
-    return yield* new ValidationError({ message })
-  }
-  return { delivery_id: resent }
+  const change = Effect.gen(function* () {
+    const delivery = isDeliveryId(id) ? yield* findDelivery(workspaceId, id) : undefined
+    if (delivery === undefined) {
+      return yield* new NotFound({ message: `There is no delivery ${quote(id)}.` })
+    }
+    yield* requireWebhook(workspaceId, delivery.endpointId)
+    const [resent] = yield* resend(workspaceId, [delivery.id])
+    if (resent === undefined) {
+      const message = "An attempt of this event for this webhook is pending already."
+      return yield* new ValidationError({ message })
+    }
+    return { delivery_id: resent }
+  })
+  return yield* underHeadLock(workspaceId, change)
 })
 
 /** Everything that failed for this webhook since a time. Answers the new deliveries' ids. */
@@ -108,19 +109,18 @@ export const resendFailed = Effect.fnUntraced(function* (
   id: string,
   since: string
 ) {
-  const endpoint = yield* requireWebhook(workspaceId, id)
   const time = parseIso(since)
   if (time === undefined) {
     const message = `"since" must be an ISO 8601 date or date-time with zone, not ${quote(since)}.`
     return yield* new InvalidRequest({ message })
   }
-  const failed = yield* orServerError(failedSince(workspaceId, endpoint.id, time))
-  return {
-    delivery_ids: yield* resend(
-      workspaceId,
-      failed.map((delivery) => delivery.id)
-    )
-  }
+  const change = Effect.gen(function* () {
+    const endpoint = yield* requireWebhook(workspaceId, id)
+    const failed = yield* failedSince(workspaceId, endpoint.id, time)
+    const deliveries = failed.map((delivery) => delivery.id)
+    return { delivery_ids: yield* resend(workspaceId, deliveries) }
+  })
+  return yield* underHeadLock(workspaceId, change)
 })
 
 const resend = Effect.fnUntraced(function* (
@@ -131,6 +131,6 @@ const resend = Effect.fnUntraced(function* (
   const now = yield* (yield* LedgerClock).now
   const ids = yield* Ids
   const resends = deliveries.map((from) => ({ from, id: ids.next("dlv", now) }))
-  const rows = yield* orServerError(insertResends(workspaceId, resends, now))
+  const rows = yield* insertResends(workspaceId, resends, now)
   return rows.map((row) => row.id)
 })

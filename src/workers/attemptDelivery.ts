@@ -12,24 +12,25 @@ export const attemptDelivery = Effect.fnUntraced(function* (
   delivery: ClaimedDelivery,
   schedule: Schedule.Schedule<unknown>
 ) {
-  const clock = yield* LedgerClock
-  const sender = yield* WebhookSender
+  const { now } = yield* LedgerClock
+  const { send } = yield* WebhookSender
+  const startedAt = yield* now
+  const outcome = yield* send(requestOf(delivery, startedAt))
   const number = delivery.attempts + 1
-  const { endpoint, eventId, payload } = delivery
+  const delay = outcome.failure === null ? undefined : yield* delayAfter(schedule, number)
+  return endedAttempt(delivery, outcome, { startedAt, endedAt: yield* now, delay })
+})
+
+const requestOf = ({ attempts, endpoint, eventId, payload }: ClaimedDelivery, now: number) => {
   const headers = signCallback({
     body: payload,
-    secrets: secretsAt(endpoint, yield* clock.now),
+    secrets: secretsAt(endpoint, now),
     webhookId: eventId,
-    timestampSeconds: Math.floor((yield* clock.now) / 1_000)
+    timestampSeconds: Math.floor(now / 1_000)
   })
-  const outcome = yield* sender.send({
-    url: endpoint.url,
-    body: payload,
-    headers: { ...headers, "Ledger-Attempt": String(number) }
-  })
-  const delay = outcome.failure === null ? undefined : yield* delayAfter(schedule, number)
-  return endedAttempt(delivery, outcome, { now: yield* clock.now, delay })
-})
+  headers["Ledger-Attempt"] = String(attempts + 1)
+  return { url: endpoint.url, body: payload, headers }
+}
 
 /** The current secret first; after a rotation the one before it, for a while. */
 const secretsAt = ({ previousSecret, secret }: ClaimedDelivery["endpoint"], now: number) =>
@@ -39,17 +40,22 @@ const secretsAt = ({ previousSecret, secret }: ClaimedDelivery["endpoint"], now:
 const endedAttempt = (
   delivery: ClaimedDelivery,
   outcome: AttemptOutcome,
-  { delay, now }: { readonly now: number; readonly delay: number | undefined }
+  times: {
+    readonly startedAt: number
+    readonly endedAt: number
+    /** Milliseconds until the next attempt, if this one failed and there is another. */
+    readonly delay: number | undefined
+  }
 ): EndedAttempt => ({
   workspaceId: delivery.workspaceId,
   id: delivery.id,
   claimToken: delivery.claimToken,
   attempt: delivery.attempts + 1,
-  startedAt: outcome.startedAt,
+  startedAt: times.startedAt,
   durationMillis: Math.round(outcome.durationMillis),
   httpStatus: outcome.status,
   failure: outcome.failure,
   response: outcome.responseText,
-  status: outcome.failure === null ? "delivered" : delay === undefined ? "failed" : "pending",
-  dueAt: now + (delay ?? 0)
+  status: outcome.failure === null ? "delivered" : times.delay === undefined ? "failed" : "pending",
+  dueAt: times.endedAt + (times.delay ?? 0)
 })

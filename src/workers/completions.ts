@@ -10,7 +10,7 @@ interface Waiting {
   readonly written: Deferred.Deferred<boolean>
 }
 
-const MOST_AT_ONCE = 200
+const MOST_AT_ONCE = 500
 const AGAIN = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
 
 /** Answers a function that completes an attempt and waits until that is durable. */

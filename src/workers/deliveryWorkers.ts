@@ -8,7 +8,7 @@ import { claimDue, giveBack, nextDueAfter, refreshClaim } from "../domain/store/
 import { attemptDelivery } from "./attemptDelivery.ts"
 import { makeCompletions } from "./completions.ts"
 import { type EndpointActors, makeEndpointActors } from "./endpointActors.ts"
-import { HELD_PER_ENDPOINT } from "./endpointQueue.ts"
+import { TAKEN_AT_ONCE } from "./endpointQueue.ts"
 import { type Holding, makeHolding } from "./holding.ts"
 import { retrySchedule } from "./retryPolicy.ts"
 import type { WebhookSender } from "./sendWebhook.ts"
@@ -18,7 +18,7 @@ export interface DeliveryOptions {
   readonly retryDelays: ReadonlyArray<Duration.Duration>
 }
 
-const CLAIMED_AT_ONCE = 128
+const CLAIMED_AT_ONCE = 512
 /** The backstop: work of other replicas, and leases that ended, are seen within this. */
 const LOOK_INTERVAL_MILLISECONDS = 1_000
 /** A fifth of the lease, so that a heartbeat that is lost costs nothing. */
@@ -58,11 +58,11 @@ const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
   const holding = yield* makeHolding
   const outlook: Outlook = { stopping: false, backlog: false, wake: Latch.makeUnsafe() }
   const attempt = yield* makeAttempt(options, holding, outlook)
-  const actors: EndpointActors = yield* makeEndpointActors((delivery) =>
-    attempt(delivery).pipe(
-      Effect.andThen(Effect.suspend(() => lookForMore(outlook, actors.room(delivery.endpoint.id)))),
-      Effect.provideContext(services)
-    )
+  const actors: EndpointActors = yield* makeEndpointActors((delivery, answered) =>
+    attempt(delivery, (isTimeout) => {
+      answered(isTimeout)
+      if (outlook.backlog && actors.hasRoom(delivery.endpoint.id)) Latch.openUnsafe(outlook.wake)
+    })
   )
   yield* Effect.addFinalizer(() => {
     outlook.stopping = true
@@ -72,14 +72,12 @@ const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
   const deliverDue = lookIntoOutbox(holding, outlook, actors).pipe(Effect.provideContext(services))
   const lookAndWait = look(deliverDue, outlook).pipe(Effect.provideContext(services))
 
-  const fork = Effect.runForkWith(services)
   const handOver = (deliveries: ReadonlyArray<ClaimedDelivery>, more: boolean) => {
-    if (more) {
-      outlook.backlog = true
-      Latch.openUnsafe(outlook.wake)
-    }
-    const adding = Effect.forEach(deliveries, actors.add, { discard: true })
-    fork(Effect.andThen(holding.add(deliveries), adding))
+    holding.add(deliveries)
+    actors.add(deliveries)
+    if (!more) return
+    outlook.backlog = true
+    Latch.openUnsafe(outlook.wake)
   }
 
   const context = Context.make(DeliveryWorkers, {
@@ -113,12 +111,16 @@ const makeAttempt = Effect.fnUntraced(function* (
   const complete = yield* makeCompletions
   const schedule = retrySchedule(options.retryDelays)
   return Effect.fnUntraced(
-    function* (delivery: ClaimedDelivery) {
+    function* (delivery: ClaimedDelivery, answered: (isTimeout: boolean) => void) {
       // Not started when stopping: it is given back. Not sent when the claim was lost meanwhile.
       if (outlook.stopping || !holding.has(delivery)) return
-      const fresh = (yield* holding.isFresh(delivery)) ? delivery : yield* refreshClaim(delivery)
-      if (fresh === undefined) yield* giveBack([delivery])
-      else yield* complete(yield* attemptDelivery(fresh, schedule))
+      const current = holding.isFresh(delivery) ? delivery : yield* refreshClaim(delivery)
+      if (current === undefined) yield* giveBack([delivery])
+      else {
+        const ended = yield* attemptDelivery(current, schedule)
+        answered(ended.failure === "timeout")
+        yield* complete(ended)
+      }
       holding.drop(delivery.id)
     },
     Effect.orDie,
@@ -131,10 +133,6 @@ const makeAttempt = Effect.fnUntraced(function* (
   )
 })
 
-/** With half of an endpoint's places free, what waits for it in the outbox is worth a look. */
-const lookForMore = ({ backlog, wake }: Outlook, room: number) =>
-  backlog && room >= HELD_PER_ENDPOINT / 2 ? Effect.asVoid(Latch.open(wake)) : Effect.void
-
 const lookIntoOutbox = Effect.fnUntraced(function* (
   holding: Holding,
   outlook: Outlook,
@@ -143,11 +141,19 @@ const lookIntoOutbox = Effect.fnUntraced(function* (
   const now = yield* (yield* LedgerClock).now
   const busyEndpoints = actors.busy()
   const { replicaId } = holding
-  const claim = claimDue({ replicaId, now, most: CLAIMED_AT_ONCE, busyEndpoints })
+  const claim = claimDue({
+    replicaId,
+    now,
+    most: CLAIMED_AT_ONCE,
+    perEndpoint: TAKEN_AT_ONCE,
+    busyEndpoints
+  })
   // What is claimed is held, or it could not be given back by a service that is stopping.
-  const claimed = yield* Effect.uninterruptible(Effect.tap(claim, holding.add))
+  const claimed = yield* Effect.uninterruptible(
+    Effect.tap(claim, (deliveries) => Effect.sync(() => holding.add(deliveries)))
+  )
   outlook.backlog = claimed.length > 0 || busyEndpoints.length > 0
-  yield* Effect.forEach(claimed, actors.add, { discard: true })
+  actors.add(claimed)
   return claimed.length
 })
 

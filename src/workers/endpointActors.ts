@@ -1,91 +1,105 @@
 // The endpoint actors: one fiber for each endpoint that has something to be sent. It starts what its
 // queue allows, bounded for the endpoint and for all, and ends when there is nothing left. An endpoint
 // that answers slowly fills its own places and nobody else's.
-import { Effect, FiberSet, Latch, Semaphore } from "effect"
+import { Effect, FiberSet, Latch } from "effect"
 import type { ClaimedDelivery } from "../domain/deliveryHandoff.ts"
-import { EndpointQueue, HELD_PER_ENDPOINT } from "./endpointQueue.ts"
-
-/** Requests under way in all, on this replica. */
-const IN_FLIGHT = 1_024
-/** Of these, retries at the most: a storm of retries does not starve first attempts. */
-const RETRIES_IN_FLIGHT = 512
-
-interface EndpointActor {
-  readonly queue: EndpointQueue
-  readonly wake: Latch.Latch
-}
+import { EndpointQueue, HELD_PER_ENDPOINT, TAKEN_AT_ONCE } from "./endpointQueue.ts"
+import { Places } from "./places.ts"
 
 export interface EndpointActors {
-  readonly add: (delivery: ClaimedDelivery) => Effect.Effect<void>
+  readonly add: (deliveries: ReadonlyArray<ClaimedDelivery>) => void
   /** How many more first attempts for this endpoint may start soon. */
   readonly roomForFirst: (endpointId: string) => number
-  /** How many more deliveries to this endpoint this replica should hold. */
-  readonly room: (endpointId: string) => number
-  /** Endpoints that have enough to do. */
+  /** Whether a look into the outbox may take more for this endpoint. */
+  readonly hasRoom: (endpointId: string) => boolean
+  /** Endpoints that have enough to do: a look takes nothing for them. */
   readonly busy: () => ReadonlyArray<string>
   /** Resolves when nothing is queued or under way. */
   readonly idle: Effect.Effect<void>
 }
 
-/** `attempt` makes one attempt to its end, its logging included. */
-export const makeEndpointActors = Effect.fnUntraced(function* (
-  attempt: (delivery: ClaimedDelivery) => Effect.Effect<void>
-) {
+/**
+ * Makes one attempt to its end, its logging included. It says when it has been answered: from then on
+ * its place is free for another one.
+ */
+export type Attempt<R> = (
+  delivery: ClaimedDelivery,
+  answered: (isTimeout: boolean) => void
+) => Effect.Effect<void, never, R>
+
+class EndpointActor {
+  readonly queue = new EndpointQueue()
+  /** Opened when something arrived or ended, or a place is free. */
+  readonly #awake = Latch.makeUnsafe()
+  readonly wake = () => {
+    Latch.openUnsafe(this.#awake)
+  }
+  readonly sleep = () => {
+    Latch.closeUnsafe(this.#awake)
+  }
+  readonly untilAwake = Latch.await(this.#awake)
+}
+
+export const makeEndpointActors = Effect.fnUntraced(function* <R>(attempt: Attempt<R>) {
   const fibers = yield* FiberSet.make()
+  const run = yield* FiberSet.runtime(fibers)<R>()
   const actors = new Map<string, EndpointActor>()
-  const places = yield* Semaphore.make(IN_FLIGHT)
-  const retryPlaces = yield* Semaphore.make(RETRIES_IN_FLIGHT)
+  const places = new Places()
 
-  const inPlace = (delivery: ClaimedDelivery) =>
-    delivery.attempts === 0
-      ? places.withPermit(attempt(delivery))
-      : retryPlaces.withPermit(places.withPermit(attempt(delivery)))
-
-  const start = ({ queue, wake }: EndpointActor, delivery: ClaimedDelivery) =>
-    inPlace(delivery).pipe(
-      Effect.ensuring(
-        Effect.suspend(() => {
-          queue.ended(delivery)
-          return Latch.open(wake)
-        })
-      ),
-      (sending) => FiberSet.run(fibers, sending)
-    )
+  const start = ({ queue, wake }: EndpointActor, delivery: ClaimedDelivery) => {
+    let isAnswered = false
+    const answered = (isTimeout: boolean) => {
+      isAnswered = true
+      queue.answered(isTimeout)
+      places.leave(kindOf(delivery))
+      wake()
+    }
+    const ended = Effect.sync(() => {
+      if (!isAnswered) answered(false)
+      queue.ended(delivery)
+      wake()
+    })
+    run(Effect.ensuring(attempt(delivery, answered), ended))
+  }
 
   const live = Effect.fnUntraced(function* (endpointId: string, actor: EndpointActor) {
-    while (actor.queue.held > 0) {
-      // Closed before looking, so that what arrives or ends meanwhile is not missed.
-      yield* Latch.close(actor.wake)
-      for (let next = actor.queue.next(); next !== undefined; next = actor.queue.next()) {
-        yield* start(actor, next)
+    const { queue, wake } = actor
+    const takePlace = (delivery: ClaimedDelivery) => places.take(kindOf(delivery), wake)
+    while (!queue.isEmpty) {
+      // Asleep before looking, so that what arrives or ends meanwhile is not missed.
+      actor.sleep()
+      for (let next = queue.next(takePlace); next !== undefined; next = queue.next(takePlace)) {
+        start(actor, next)
       }
-      yield* Latch.await(actor.wake)
+      // A place that this one was woken for and has not used is somebody else's.
+      places.wakeNext()
+      yield* actor.untilAwake
     }
     actors.delete(endpointId)
   })
 
-  const add = Effect.fnUntraced(function* (delivery: ClaimedDelivery) {
+  const add = (delivery: ClaimedDelivery) => {
     const { id } = delivery.endpoint
     const known = actors.get(id)
-    if (known !== undefined) {
-      known.queue.add(delivery)
-      yield* Latch.open(known.wake)
-      return
-    }
-    const actor: EndpointActor = { queue: new EndpointQueue(), wake: Latch.makeUnsafe() }
+    const actor = known ?? new EndpointActor()
     actor.queue.add(delivery)
+    if (known !== undefined) return known.wake()
     actors.set(id, actor)
-    yield* FiberSet.run(fibers, live(id, actor))
-  })
+    run(live(id, actor))
+  }
 
-  const actorsWithoutRoom = () =>
-    Array.from(actors).flatMap(([id, { queue }]) => (queue.room === 0 ? [id] : []))
+  const hasRoom = ({ queue }: EndpointActor) => queue.room >= TAKEN_AT_ONCE
 
   return {
-    add,
+    add: (deliveries) => deliveries.forEach(add),
     roomForFirst: (endpointId) => actors.get(endpointId)?.queue.roomForFirst ?? HELD_PER_ENDPOINT,
-    room: (endpointId) => actors.get(endpointId)?.queue.room ?? HELD_PER_ENDPOINT,
-    busy: actorsWithoutRoom,
+    hasRoom: (endpointId) => {
+      const actor = actors.get(endpointId)
+      return actor === undefined || hasRoom(actor)
+    },
+    busy: () => Array.from(actors).flatMap(([id, actor]) => (hasRoom(actor) ? [] : [id])),
     idle: FiberSet.awaitEmpty(fibers)
   } satisfies EndpointActors
 })
+
+const kindOf = ({ attempts }: ClaimedDelivery) => (attempts === 0 ? "first" : "retry")

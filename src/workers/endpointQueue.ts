@@ -5,44 +5,63 @@ import type { ClaimedDelivery } from "../domain/deliveryHandoff.ts"
 
 /** Requests to one endpoint that may be under way at once, on this replica. */
 export const IN_FLIGHT_PER_ENDPOINT = 4
+/** The same for an endpoint that let the last request time out: it shall not fill the places of all. */
+export const IN_FLIGHT_AFTER_TIMEOUT = 1
 /** Deliveries that this replica holds for one endpoint at the most: what may start soon. */
-export const HELD_PER_ENDPOINT = 32
+export const HELD_PER_ENDPOINT = 64
+/** One look into the outbox takes so many for one endpoint at the most, when there is room for them. */
+export const TAKEN_AT_ONCE = 32
 
 export class EndpointQueue {
   readonly #first: Array<ClaimedDelivery> = []
   readonly #retries: Array<ClaimedDelivery> = []
-  /** Commitments whose first attempt is under way. */
+  /** Commitments whose first attempt is under way, or not logged yet. */
   readonly #busy = new Set<string>()
   #inFlight = 0
+  #unlogged = 0
+  #mayBeInFlight = IN_FLIGHT_PER_ENDPOINT
 
   add(delivery: ClaimedDelivery): void {
     if (delivery.attempts > 0) this.#retries.push(delivery)
     else this.#first.push(delivery)
   }
 
-  /** Takes what is to be sent next, or answers undefined when nothing may start now. */
-  next(): ClaimedDelivery | undefined {
-    if (this.#inFlight >= IN_FLIGHT_PER_ENDPOINT) return undefined
-    const index = this.#first.findIndex((delivery) => !this.#busy.has(delivery.commitmentId))
-    const [delivery] = index === -1 ? this.#retries.splice(0, 1) : this.#first.splice(index, 1)
-    if (delivery === undefined) return undefined
+  /**
+   * Takes what is to be sent next, or answers undefined when nothing may start now. `take` is asked
+   * for a place among the requests of all endpoints.
+   */
+  next(take: (delivery: ClaimedDelivery) => boolean = () => true): ClaimedDelivery | undefined {
+    if (this.#inFlight >= this.#mayBeInFlight) return undefined
+    const first = this.#first.findIndex((delivery) => !this.#busy.has(delivery.commitmentId))
+    const [waiting, index] = first === -1 ? [this.#retries, 0] : [this.#first, first]
+    const delivery = waiting[index]
+    if (delivery === undefined || !take(delivery)) return undefined
+    waiting.splice(index, 1)
     if (delivery.attempts === 0) this.#busy.add(delivery.commitmentId)
     this.#inFlight += 1
     return delivery
   }
 
-  /** The attempt that `next` gave out has ended. */
-  ended(delivery: ClaimedDelivery): void {
-    if (delivery.attempts === 0) this.#busy.delete(delivery.commitmentId)
+  /** The request that `next` gave out is over, however it ended; its attempt is not logged yet. */
+  answered(isTimeout = false): void {
     this.#inFlight -= 1
+    this.#unlogged += 1
+    this.#mayBeInFlight = isTimeout ? IN_FLIGHT_AFTER_TIMEOUT : IN_FLIGHT_PER_ENDPOINT
   }
 
-  get held(): number {
-    return this.#first.length + this.#retries.length + this.#inFlight
+  /** The attempt of the answered request is logged: the next one for its commitment may start. */
+  ended(delivery: ClaimedDelivery): void {
+    if (delivery.attempts === 0) this.#busy.delete(delivery.commitmentId)
+    this.#unlogged -= 1
+  }
+
+  get isEmpty(): boolean {
+    return this.#first.length + this.#retries.length + this.#inFlight + this.#unlogged === 0
   }
 
   get room(): number {
-    return Math.max(0, HELD_PER_ENDPOINT - this.held)
+    const held = this.#first.length + this.#retries.length + this.#inFlight
+    return Math.max(0, HELD_PER_ENDPOINT - held)
   }
 
   /** Retries that wait do not count: a first attempt goes before them. */

@@ -1,7 +1,7 @@
 // What this replica holds claims on, between claiming a delivery and the end of its attempt. Used by
 // deliveryWorkers.ts.
 import { randomUUID } from "node:crypto"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { ClaimedDelivery } from "../domain/deliveryHandoff.ts"
 import { LedgerClock } from "../domain/ledgerClock.ts"
@@ -17,7 +17,7 @@ const FRESH_MILLISECONDS = 250
 export const makeHolding = Effect.gen(function* () {
   const services = yield* Effect.context<SqlClient.SqlClient | LedgerClock>()
   const held = new Map<string, ClaimedDelivery>()
-  /** When it was claimed, as this replica's clock has it. */
+  /** When it was claimed, in milliseconds of this process's monotonic clock. */
   const since = new WeakMap<ClaimedDelivery, number>()
 
   yield* Effect.addFinalizer(() =>
@@ -44,17 +44,14 @@ export const makeHolding = Effect.gen(function* () {
     renew,
     has: (delivery: ClaimedDelivery) => held.get(delivery.id)?.claimToken === delivery.claimToken,
     isFresh: (delivery: ClaimedDelivery) =>
-      Effect.map(
-        Clock.currentTimeMillis,
-        (now) => now - (since.get(delivery) ?? 0) <= FRESH_MILLISECONDS
-      ),
-    add: (deliveries: ReadonlyArray<ClaimedDelivery>) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        for (const delivery of deliveries) {
-          held.set(delivery.id, delivery)
-          since.set(delivery, now)
-        }
-      }),
+      performance.now() - (since.get(delivery) ?? 0) <= FRESH_MILLISECONDS,
+    add: (deliveries: ReadonlyArray<ClaimedDelivery>) => {
+      const now = performance.now()
+      for (const delivery of deliveries) {
+        held.set(delivery.id, delivery)
+        since.set(delivery, now)
+      }
+    },
     drop: (id: string) => {
       held.delete(id)
     }

@@ -37,12 +37,6 @@ export interface Answer {
   readonly detail: string | null
 }
 
-export interface Exchange {
-  readonly outcome: Effect.Effect<Answer>
-  /** What has come of the answer until now. */
-  readonly soFar: () => Pick<Answer, "status" | "responseText">
-}
-
 const KEPT_BYTES = 16 * 1024
 const INFORMATIONAL_ANSWERS = 20
 
@@ -55,38 +49,60 @@ class Stopped extends Error {
   }
 }
 
-/** Sends the request when `outcome` is run; interrupting aborts it and closes its connection. */
-export const exchange = (agent: Agent, request: AttemptRequest): Exchange => {
-  const handler = new AnswerHandler()
-  const outcome = Effect.callback<Answer>((resume) => {
-    handler.ended = (error) => resume(Effect.succeed(judge(handler, error)))
-    const { origin, pathname, search } = new URL(request.url)
-    const { body, headers } = request
-    agent.dispatch({ origin, path: pathname + search, method: "POST", headers, body }, handler)
-    return Effect.sync(() => handler.abort())
-  })
-  return { outcome, soFar: () => ({ status: handler.status, responseText: handler.text() }) }
+/** Where a request goes, as undici wants it. */
+export interface Destination {
+  readonly origin: string
+  readonly path: string
 }
+
+/**
+ * Sends the request, and judges what has come of the answer when it ends or the deadline comes: real
+ * time, as sockets live in it. Interrupting aborts the request and closes its connection.
+ */
+export const exchange = (
+  agent: Agent,
+  { origin, path }: Destination,
+  { body, headers }: Omit<AttemptRequest, "url">,
+  timeoutMillis: number
+): Effect.Effect<Answer> =>
+  Effect.callback((resume) => {
+    const handler = new AnswerHandler((error) => {
+      clearTimeout(deadline)
+      resume(Effect.succeed(judge(handler, error)))
+    })
+    const deadline = setTimeout(() => {
+      handler.stop(new Stopped("timeout", `no complete answer within ${timeoutMillis} ms`))
+    }, timeoutMillis)
+    agent.dispatch({ origin, path, method: "POST", headers, body }, handler)
+    return Effect.sync(() => handler.stop(new Stopped("timeout", "interrupted")))
+  })
 
 /** Reads an answer, and stops reading where nothing more is wanted. Nothing is decompressed. */
 class AnswerHandler implements Dispatcher.DispatchHandler {
   status: number | null = null
-  ended: (error: Error | undefined) => void = () => {}
+  private readonly ended: (error: Error | undefined) => void
   private readonly chunks: Array<Buffer> = []
   private bytes = 0
   private informational = 0
   private controller: Dispatcher.DispatchController | undefined
-  private aborted = false
+  private stopped: Stopped | undefined
 
-  abort() {
-    this.aborted = true
-    this.controller?.abort(new Stopped("timeout", "aborted"))
+  /** `ended` may be called again, which then says nothing new. */
+  constructor(ended: (error: Error | undefined) => void) {
+    this.ended = ended
+  }
+
+  /** Ends it now, at whatever point it is. */
+  stop(reason: Stopped) {
+    this.stopped = reason
+    this.ended(reason)
+    this.controller?.abort(reason)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController) {
     this.controller = controller
-    // Aborted while the connection was being made: nothing of the request has been written.
-    if (this.aborted) this.abort()
+    // Stopped while the connection was being made: nothing of the request has been written.
+    if (this.stopped !== undefined) controller.abort(this.stopped)
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number) {
@@ -113,15 +129,17 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   text(): string {
-    return storableText(Buffer.concat(this.chunks), this.bytes >= KEPT_BYTES)
+    return this.bytes === 0 ? "" : storableText(this.chunks, this.bytes >= KEPT_BYTES)
   }
 }
 
 /** PostgreSQL stores no NUL. A character that the cut went through is left out. */
-const storableText = (bytes: Buffer, isCut: boolean): string => {
+const storableText = (chunks: ReadonlyArray<Buffer>, isCut: boolean): string => {
+  const bytes = Buffer.concat(chunks)
   const text = new TextDecoder().decode(bytes, { stream: isCut }).replaceAll("\0", "\uFFFD")
-  const encoded = Buffer.from(text, "utf8")
   // Each byte that is no UTF-8 became a replacement character of three.
+  if (bytes.length * 3 <= KEPT_BYTES) return text
+  const encoded = Buffer.from(text, "utf8")
   return encoded.length <= KEPT_BYTES
     ? text
     : new TextDecoder().decode(encoded.subarray(0, KEPT_BYTES), { stream: true })

@@ -1,14 +1,15 @@
 // Sends one request to one receiver, which may be slow, broken or hostile, and says how it went.
 // Called for every attempt; it knows no delivery and no database.
-import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import { Context, Duration, Effect, Layer } from "effect"
+import type { Agent } from "undici"
 import { type AllowList, refusedUrl } from "../domain/receiverAddress.ts"
 import { guardedAgent, type Resolver } from "./guardedAgent.ts"
-import { type Answer, type AttemptRequest, type Exchange, exchange } from "./receiverExchange.ts"
+import { type Answer, type AttemptRequest, type Destination, exchange } from "./receiverExchange.ts"
+import { remembered } from "./remembered.ts"
 
 export type { AttemptRequest, FailureClass } from "./receiverExchange.ts"
 
 export interface AttemptOutcome extends Answer {
-  readonly startedAt: number
   readonly durationMillis: number
 }
 
@@ -34,47 +35,46 @@ export class WebhookSender extends Context.Service<
   static readonly layer = (options: SenderOptions) =>
     Layer.effect(
       WebhookSender,
-      Effect.map(guardedAgent(options), (agent) =>
-        WebhookSender.of({
-          send: Effect.fnUntraced(function* (request) {
-            const startedAt = yield* Clock.currentTimeMillis
-            const start = yield* Clock.monotonicTimeNanos
-            const refusal = refusedUrl(request.url, options.allow)
-            const outcome =
-              refusal === undefined
-                ? yield* withDeadline(exchange(agent, withHeaders(request, options)), options)
-                : { ...UNANSWERED, failure: "refused_address" as const, detail: refusal }
-            const end = yield* Clock.monotonicTimeNanos
-            return { startedAt, durationMillis: Number(end - start) / 1e6, ...outcome }
-          })
-        })
-      )
+      Effect.map(guardedAgent(options), (agent) => makeSender(agent, options))
     )
 }
 
-const UNANSWERED = { status: null, responseText: "" }
-
-const withHeaders = (request: AttemptRequest, { userAgent }: SenderOptions): AttemptRequest => ({
-  ...request,
-  headers: {
-    "Content-Type": "application/json",
-    "User-Agent": userAgent,
-    ...request.headers
+const makeSender = (agent: Agent, options: SenderOptions): WebhookSender["Service"] => {
+  const timeoutMillis = Duration.toMillis(Duration.fromInputUnsafe(options.timeout))
+  const vet = remembered((url: string) => vetUrl(url, options.allow))
+  const post = ({ body, headers, url }: AttemptRequest): Effect.Effect<Answer> => {
+    const vetted = vet(url)
+    if ("refusal" in vetted) return Effect.succeed(refused(vetted.refusal))
+    const allHeaders = {
+      "Content-Type": "application/json",
+      "User-Agent": options.userAgent,
+      ...headers
+    }
+    return exchange(agent, vetted, { body, headers: allHeaders }, timeoutMillis)
   }
+  return {
+    send: (request) =>
+      Effect.suspend(() => {
+        const start = performance.now()
+        return Effect.map(post(request), (answer) => ({
+          ...answer,
+          durationMillis: performance.now() - start
+        }))
+      })
+  }
+}
+
+/** Where a URL leads, or why it may not be sent to: its form, and its host if that is an address. */
+const vetUrl = (url: string, allow: AllowList): Destination | { readonly refusal: string } => {
+  const refusal = refusedUrl(url, allow)
+  if (refusal !== undefined) return { refusal }
+  const { origin, pathname, search } = new URL(url)
+  return { origin, path: pathname + search }
+}
+
+const refused = (refusal: string): Answer => ({
+  status: null,
+  failure: "refused_address",
+  responseText: "",
+  detail: refusal
 })
-
-/** Sockets live in real time, also where a test moves the Clock by hours: so does the deadline. */
-const REAL_CLOCK = Clock.Clock.defaultValue()
-
-const withDeadline = ({ outcome, soFar }: Exchange, { timeout }: SenderOptions) =>
-  outcome.pipe(
-    Effect.timeoutOption(timeout),
-    Effect.provideService(Clock.Clock, REAL_CLOCK),
-    Effect.map(
-      Option.getOrElse(() => ({
-        ...soFar(),
-        failure: "timeout" as const,
-        detail: `no complete answer within ${Duration.format(Duration.fromInputUnsafe(timeout))}`
-      }))
-    )
-  )

@@ -1,6 +1,7 @@
 // Pure: the headers that prove where a callback comes from. Called for every attempt, because the
 // time of the attempt is signed too; src/webhookVerification.ts is its counterpart at the receiver.
-import { createHmac } from "node:crypto"
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
+import { remembered } from "./remembered.ts"
 
 /** A secret that the Standard Webhooks libraries decode before they use it as a key. */
 const ENCODED_SECRET =
@@ -35,12 +36,19 @@ export const signCallback = (options: {
 }
 
 const serviceSignature = (body: string, secret: string) =>
-  `sha256=${createHmac("sha256", secret).update(body, "utf8").digest("hex")}`
+  `sha256=${createHmac("sha256", keysOf(secret).service).update(body, "utf8").digest("hex")}`
 
 const standardSignature = (content: string, secret: string) =>
-  `v1,${createHmac("sha256", standardKey(secret)).update(content, "utf8").digest("base64")}`
+  `v1,${createHmac("sha256", keysOf(secret).standard).update(content, "utf8").digest("base64")}`
 
-const standardKey = (secret: string) => {
-  const encoded = ENCODED_SECRET.exec(secret)?.[1]
-  return encoded === undefined ? Buffer.from(secret, "utf8") : Buffer.from(encoded, "base64")
-}
+/** The secret as the key of either signature. */
+const keysOf = remembered(
+  (secret): { readonly service: KeyObject; readonly standard: KeyObject } => {
+    const encoded = ENCODED_SECRET.exec(secret)?.[1]
+    const service = createSecretKey(secret, "utf8")
+    return {
+      service,
+      standard: encoded === undefined ? service : createSecretKey(encoded, "base64")
+    }
+  }
+)

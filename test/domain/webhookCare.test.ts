@@ -1,8 +1,9 @@
 // Care of webhooks and the log, as administrators reach them: list, update, rotate, test, resend,
 // remove, retention; and what is in the outbox when moves share a batch.
 import { setTimeout as pause } from "node:timers/promises"
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "vitest"
+import { DeliveryRetention, removeOldDeliveries } from "../../src/domain/housekeeping.ts"
 import { deleteEndedDeliveries } from "../../src/domain/store/deliveryLog.ts"
 import { until } from "../faults/database.ts"
 import { assertFails, clientOf } from "../rpc/clients.ts"
@@ -397,34 +398,52 @@ describe("retention", () => {
       const [id] = await ledger.perform(workspaceId, [{ op: "commit", title: "old" }])
       await ledger.perform(workspaceId, [{ op: "claim", id, owner: "agent:one" }])
     }
-    const old = new Date(Date.now() - 3_600_000)
     await withClient(ledger.database.url, async (client) => {
-      await client.query("update webhook_events set created_at = $1", [old])
       await client.query(
-        `update webhook_deliveries set status = 'delivered', ended_at = $1, attempts = 1
-         where id <> (select max(id) from webhook_deliveries)`,
-        [old]
+        `update webhook_deliveries set status = 'delivered', ended_at = created_at, attempts = 1
+         where id <> (select max(id) from webhook_deliveries)`
       )
       await client.query(
-        `insert into webhook_attempts select workspace_id, id, 1, $1, 1, 200, null, ''
-         from webhook_deliveries where attempts = 1`,
-        [old]
+        `insert into webhook_attempts select workspace_id, id, 1, created_at, 1, 200, null, ''
+         from webhook_deliveries where attempts = 1`
       )
     })
-    const before = Date.now() - 60_000
-    const removed: Array<number> = []
-    for (let batch = 0; batch < 3; batch++) {
-      removed.push(await ledger.run(Effect.orDie(deleteEndedDeliveries(before, 3))))
-    }
-    assert.deepStrictEqual(removed, [3, 1, 0])
-    const left = await withClient(ledger.database.url, async (client) =>
-      Promise.all(
-        ["webhook_deliveries", "webhook_events", "webhook_attempts"].map(
-          async (table) => (await client.query(`select from ${table}`)).rowCount
+    const removeAfter = (retention: Duration.Input) =>
+      ledger.run(
+        Effect.orDie(removeOldDeliveries).pipe(
+          Effect.provideService(DeliveryRetention, Duration.fromInputUnsafe(retention))
         )
       )
-    )
+    assert.strictEqual(await removeAfter("1 hour"), 0)
+    await pause(5)
+    const removed: Array<number> = []
+    for (let batch = 0; batch < 2; batch++) {
+      removed.push(await ledger.run(Effect.orDie(deleteEndedDeliveries(Date.now(), 3))))
+    }
+    assert.deepStrictEqual(removed, [3, 1])
+    assert.strictEqual(await removeAfter(0), 0)
+    const left = await withClient(ledger.database.url, async (client) => {
+      const { rows } = await client.query({
+        text: `select (select count(*)::int from webhook_deliveries),
+          (select count(*)::int from webhook_events), (select count(*)::int from webhook_attempts)`,
+        rowMode: "array"
+      })
+      return rows[0]
+    })
     assert.deepStrictEqual(left, [1, 1, 0])
+  })
+
+  it("is a setting, that the service keeps to by itself", async () => {
+    await using forgetful = await startService({ env: { LEDGER_WEBHOOK_RETENTION: "1 second" } })
+    await using receiver = await listen(forgetful)
+    await claimOne(forgetful)
+    await receiver.next()
+    const log = () => clientOf(forgetful).settings.deliveries.list.query()
+    await until("it is in the log as delivered", async () => {
+      const [delivery] = await log()
+      return delivery === undefined || delivery.status === "delivered"
+    })
+    await until("it is out of the log", async () => (await log()).length === 0)
   })
 })
 

@@ -152,7 +152,6 @@ describe("six attempts", () => {
 })
 
 const OUTCOME: AttemptOutcome = {
-  startedAt: 0,
   durationMillis: 10_000,
   status: null,
   failure: "timeout",

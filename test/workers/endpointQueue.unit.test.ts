@@ -50,11 +50,29 @@ describe("an endpoint's queue", () => {
     const queue = queueOf(...all)
     const started = drain(queue)
     assert.deepStrictEqual(started, all.slice(0, 4))
-    assert.strictEqual(queue.held, 5)
-    const [first] = started
-    assert.isDefined(first)
-    queue.ended(first)
+    queue.answered()
     assert.deepStrictEqual(drain(queue), all.slice(4))
+  })
+
+  it("lets one request be under way after one that timed out, until another is answered in time", () => {
+    const all = ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => delivery(name))
+    const queue = queueOf(...all)
+    assert.deepStrictEqual(drain(queue), all.slice(0, 4))
+    for (let underWay = 0; underWay < 3; underWay++) queue.answered(true)
+    assert.deepStrictEqual(drain(queue), [])
+    queue.answered(true)
+    assert.deepStrictEqual(drain(queue), all.slice(4, 5))
+    queue.answered()
+    assert.deepStrictEqual(drain(queue), all.slice(5))
+  })
+
+  it("keeps what finds no place among the requests of all endpoints", () => {
+    const [one, two] = [delivery("a"), delivery("b")]
+    const queue = queueOf(one, two)
+    assert.isUndefined(queue.next(() => false))
+    assert.strictEqual(queue.next(), one)
+    assert.isUndefined(queue.next(() => false))
+    assert.strictEqual(queue.next(), two)
   })
 
   it("sends first attempts for one commitment one after another, in the order of the ledger", () => {
@@ -63,6 +81,8 @@ describe("an endpoint's queue", () => {
     const other = delivery("b")
     const queue = queueOf(claim, close, other)
     assert.deepStrictEqual(drain(queue), [claim, other])
+    queue.answered()
+    assert.deepStrictEqual(drain(queue), [], "its attempt is not logged yet")
     queue.ended(claim)
     assert.deepStrictEqual(drain(queue), [close])
   })
@@ -85,19 +105,31 @@ describe("an endpoint's queue", () => {
     const claim = delivery("a")
     const queue = queueOf(retry, claim)
     drain(queue)
+    queue.answered()
     queue.ended(retry)
     queue.add(delivery("a"))
     assert.deepStrictEqual(drain(queue), [])
   })
 
-  it("counts what it holds, under way or not, and has no less room than none", () => {
+  it("has less room for what waits or is under way, and no less than none", () => {
     const queue = new EndpointQueue()
     for (let index = 0; index < HELD_PER_ENDPOINT + 3; index++) queue.add(delivery(`c${index}`))
-    const [first] = drain(queue)
-    assert.strictEqual(queue.held, HELD_PER_ENDPOINT + 3)
     assert.strictEqual(queue.room, 0)
-    assert.isDefined(first)
-    queue.ended(first)
-    assert.strictEqual(queue.held, HELD_PER_ENDPOINT + 2)
+    const started = drain(queue)
+    assert.strictEqual(queue.room, 0)
+    for (const _ of started) queue.answered()
+    assert.strictEqual(queue.room, 1)
+  })
+
+  it("is empty when the last attempt is logged", () => {
+    const only = delivery("a")
+    const queue = queueOf(only)
+    assert.isFalse(queue.isEmpty)
+    drain(queue)
+    assert.isFalse(queue.isEmpty)
+    queue.answered()
+    assert.isFalse(queue.isEmpty)
+    queue.ended(only)
+    assert.isTrue(queue.isEmpty)
   })
 })

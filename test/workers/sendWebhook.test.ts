@@ -70,17 +70,15 @@ describe("an attempt", () => {
     }
   )
 
-  it("says when it started and how long it took", async () => {
+  it("says how long it took", async () => {
     const answer = Promise.withResolvers<void>()
     await using receiver = await startReceiver({ answer: { after: answer.promise } })
     await using sender = await startSender()
     const before = Date.now()
     const outcome = sender.send({ url: receiver.url })
-    const { receivedAt } = await receiver.next()
+    await receiver.next()
     answer.resolve()
-    const { durationMillis, startedAt } = await outcome
-    assert.isAtLeast(startedAt, before)
-    assert.isAtMost(startedAt, receivedAt)
+    const { durationMillis } = await outcome
     assert.isAbove(durationMillis, 0)
     assert.isAtMost(durationMillis, Date.now() - before + 1)
   })
@@ -174,7 +172,8 @@ describe("an attempt", () => {
       Effect.scoped,
       Effect.runPromise
     )
-    assert.deepInclude(outcome, { startedAt: 0, durationMillis: 3_600_000, failure: "timeout" })
+    assert.strictEqual(outcome.failure, "timeout")
+    assert.isBelow(outcome.durationMillis, 60_000)
   })
 })
 

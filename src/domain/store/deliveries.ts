@@ -44,11 +44,12 @@ const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
   claimToken: row.claim_token
 })
 
-/** One look takes this many for one endpoint at the most, so that no endpoint takes all. */
-const CLAIMED_PER_ENDPOINT = 16
-
-/** Deliveries of `endpoint` that are due and that nobody holds: a few, in the order of their time. */
-const freeDeliveries = (sql: SqlClient.SqlClient, now: number, which: Statement.Fragment) => sql`(
+/** Deliveries of `endpoint` that are due and that nobody holds, in the order of their time. */
+const freeDeliveries = (
+  sql: SqlClient.SqlClient,
+  { now, perEndpoint }: Pick<Look, "now" | "perEndpoint">,
+  which: Statement.Fragment
+) => sql`(
   select delivery.workspace_id, delivery.id, delivery.due_at, delivery.seq
   from webhook_deliveries delivery
   where delivery.workspace_id = endpoint.workspace_id and delivery.endpoint_id = endpoint.id
@@ -56,25 +57,28 @@ const freeDeliveries = (sql: SqlClient.SqlClient, now: number, which: Statement.
     and delivery.due_at <= ${time(now)}
     and (delivery.claimed_until is null or delivery.claimed_until <= ${time(now)})
   order by delivery.due_at, delivery.seq
-  limit ${CLAIMED_PER_ENDPOINT}
+  limit ${perEndpoint}
 )`
 
-/**
- * Pending, said so that the partial indexes on `status = 'pending'` do not fit: rows that are named by
- * their ids are to be found by the primary key. (Measured: 2.7 times the deliveries.)
- */
-const pendingById = (sql: SqlClient.SqlClient) =>
-  sql`delivery.status <> all (array['delivered', 'failed', 'cancelled'])`
-
 /** The first attempt for a commitment waits until the one before it, for the same endpoint, has ended. */
-const itsTurn = (sql: SqlClient.SqlClient) => sql`not exists (
-  select 1 from webhook_deliveries earlier
+const itsTurn = (sql: SqlClient.SqlClient) => sql`delivery.seq = (
+  select min(earlier.seq) from webhook_deliveries earlier
   where earlier.workspace_id = delivery.workspace_id
     and earlier.endpoint_id = delivery.endpoint_id
     and earlier.commitment_id = delivery.commitment_id
-    and earlier.seq < delivery.seq
     and earlier.status = 'pending' and earlier.attempts = 0
 )`
+
+/** One look into the outbox. */
+export interface Look {
+  readonly replicaId: string
+  readonly now: number
+  readonly most: number
+  /** For one endpoint at the most, so that no endpoint takes all. */
+  readonly perEndpoint: number
+  /** Endpoints for which this replica has enough to do. */
+  readonly busyEndpoints: ReadonlyArray<string>
+}
 
 /**
  * Claims deliveries whose time has come and that nobody holds, or whose holder's lease has ended. Each
@@ -82,31 +86,29 @@ const itsTurn = (sql: SqlClient.SqlClient) => sql`not exists (
  * nothing; conditions are said again where rows are locked, because another replica may have moved a
  * row on in between.
  */
-export const claimDue = Effect.fnUntraced(function* (options: {
-  readonly replicaId: string
-  readonly now: number
-  readonly most: number
-  /** Endpoints for which this replica has enough to do. */
-  readonly busyEndpoints: ReadonlyArray<string>
-}) {
+export const claimDue = Effect.fnUntraced(function* (look: Look) {
   const sql = yield* SqlClient.SqlClient
-  const { most, now, replicaId } = options
+  const { most, now, perEndpoint, replicaId } = look
   const token = randomUUID()
-  const firstAttempts = freeDeliveries(sql, now, sql`delivery.attempts = 0 and ${itsTurn(sql)}`)
-  const retries = freeDeliveries(sql, now, sql`delivery.attempts > 0`)
+  const firstAttempts = freeDeliveries(
+    sql,
+    look,
+    sql`delivery.attempts = 0 and delivery.seq >= 0 and ${itsTurn(sql)}`
+  )
+  const retries = freeDeliveries(sql, look, sql`delivery.attempts > 0`)
   const rows = yield* sql<ClaimedRow>`
     with due as materialized (
       select candidate.workspace_id, candidate.id
       from webhook_endpoints endpoint cross join lateral (
-        ${firstAttempts} union all ${retries} limit ${CLAIMED_PER_ENDPOINT}
+        ${firstAttempts} union all ${retries} limit ${perEndpoint}
       ) candidate
-      where endpoint.enabled and endpoint.id <> all(${texts(options.busyEndpoints)})
+      where endpoint.enabled and endpoint.id <> all(${texts(look.busyEndpoints)})
       order by candidate.due_at, candidate.seq
       limit ${most * 8}
     ), picked as materialized (
       select delivery.workspace_id, delivery.id
       from webhook_deliveries delivery join due using (workspace_id, id)
-      where ${pendingById(sql)} and delivery.due_at <= ${time(now)}
+      where delivery.status = 'pending' and delivery.due_at <= ${time(now)}
         and (delivery.claimed_until is null or delivery.claimed_until <= ${time(now)})
       order by delivery.id
       limit ${most}
@@ -131,14 +133,14 @@ export const claimDue = Effect.fnUntraced(function* (options: {
 })
 
 /**
- * When the next delivery becomes due after `now`; null when there is none. What is due already and was
- * not claimed waits for something else: its holder, its turn, or that its endpoint is enabled.
+ * When the next retry becomes due after `now`; null when there is none. First attempts are due from the
+ * start; what is due and was not claimed waits for its holder, its turn, or that its endpoint is enabled.
  */
 export const nextDueAfter = Effect.fnUntraced(function* (now: number) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ due_at: Date }>`
     select due_at from webhook_deliveries
-    where status = 'pending' and due_at > ${time(now)}
+    where status = 'pending' and attempts > 0 and due_at > ${time(now)}
     order by due_at limit 1`
   return rows[0]?.due_at.getTime() ?? null
 })

@@ -2,6 +2,7 @@
 // sending something again. Retention removes what is old, in small batches.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { lowestId } from "../ids.ts"
 import { millisecondsOrNull, texts, time } from "./columns.ts"
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled"
@@ -90,7 +91,7 @@ export const listDeliveries = Effect.fnUntraced(function* (
     join webhook_events event
       on event.workspace_id = delivery.workspace_id and event.id = delivery.event_id
     where ${conditions}
-    order by delivery.created_at desc, delivery.id desc
+    order by delivery.id desc
     limit ${filter.limit} offset ${filter.offset}`
   return rows.map(toLogged)
 })
@@ -130,8 +131,9 @@ export const failedSince = Effect.fnUntraced(function* (
 })
 
 /**
- * A new delivery of the same event to the same endpoint. Answers the new ids; what
- * already has a pending delivery, or whose endpoint is gone, is left out.
+ * A new delivery of the same event to the same endpoint. Answers the new ids; what already has a
+ * pending delivery, or whose endpoint is gone, is left out. Under the head's lock, so that no two ask
+ * at the same time.
  */
 export const insertResends = Effect.fnUntraced(function* (
   workspaceId: string,
@@ -157,7 +159,6 @@ export const insertResends = Effect.fnUntraced(function* (
       where pending.workspace_id = old.workspace_id and pending.event_id = old.event_id
         and pending.endpoint_id = old.endpoint_id and pending.status = 'pending'
     )
-    on conflict (workspace_id, event_id, endpoint_id) where status = 'pending' do nothing
     returning id`
 })
 
@@ -184,15 +185,20 @@ export const cancelPending = Effect.fnUntraced(function* (
 
 /**
  * Removes one small batch of deliveries that ended before `before`, with their attempts, and with their
- * events when no other delivery is of them. Answers how many deliveries that were.
+ * events when no other delivery is of them. Answers how many deliveries that were. What ended before
+ * was made before, and ids sort by time: the primary key finds it.
  */
 export const deleteEndedDeliveries = Effect.fnUntraced(function* (before: number, count: number) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ readonly workspace_id: string; readonly event_id: string }>`
     with old as materialized (
-      select workspace_id, id, event_id from webhook_deliveries
-      where status <> 'pending' and ended_at < ${time(before)}
-      order by ended_at limit ${count} for update skip locked
+      select ended.* from workspaces workspace cross join lateral (
+        select workspace_id, id, event_id from webhook_deliveries
+        where workspace_id = workspace.id and id < ${lowestId("dlv", before)}
+          and status <> 'pending' and ended_at < ${time(before)}
+        order by id limit ${count} for update skip locked
+      ) ended
+      limit ${count}
     ), forgotten as (
       delete from webhook_attempts attempt using old
       where attempt.workspace_id = old.workspace_id and attempt.delivery_id = old.id

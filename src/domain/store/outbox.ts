@@ -56,14 +56,14 @@ export const insertOutbox = Effect.fnUntraced(function* (outbox: {
       case when claim_token is not null then ${time(outbox.claimedUntil)} end, ${time(outbox.now)}
     from (
       select id, endpoint_id, event_id, commitment_id, seq,
-        case when not exists (
-          select 1 from webhook_deliveries earlier
+        case when coalesce((
+          select bool_and(earlier.claimed_by is not distinct from ${outbox.replicaId})
+          from webhook_deliveries earlier
           where earlier.workspace_id = ${workspaceId}::uuid
             and earlier.endpoint_id = delivery.endpoint_id
             and earlier.commitment_id = delivery.commitment_id
             and earlier.status = 'pending' and earlier.attempts = 0
-            and earlier.claimed_by is distinct from ${outbox.replicaId}
-        ) then claim_token end as claim_token
+        ), true) then claim_token end as claim_token
       from unnest(
         ${texts(deliveries.map((delivery) => delivery.id))},
         ${texts(deliveries.map((delivery) => delivery.endpointId))},

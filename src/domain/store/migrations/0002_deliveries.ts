@@ -23,7 +23,7 @@ const STATEMENTS = [
   // attempts counts the attempts that have ended: a claim that is taken over repeats its number. The
   // table is small and hot: room in the pages, and vacuum by count instead of by share.
   `create table webhook_deliveries (
-    workspace_id uuid not null references workspaces (id),
+    workspace_id uuid not null,
     id text not null,
     endpoint_id text not null,
     event_id text not null,
@@ -44,30 +44,34 @@ const STATEMENTS = [
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 1000
   )`,
-  `create index webhook_deliveries_due on webhook_deliveries (due_at) where status = 'pending'`,
+  // What a look into the outbox asks for, for each endpoint; when the next retry is due; and whose turn
+  // it is among the first attempts for one commitment. Only what is pending is in them. A table that
+  // fills and empties has no useful statistics: to the planner these indexes are all empty and alike.
+  // So the first fits only a query that says `seq >= 0`, which is true of every row, and a question
+  // about one commitment cannot be answered by reading an endpoint's whole backlog.
   `create index webhook_deliveries_first
     on webhook_deliveries (workspace_id, endpoint_id, due_at, seq)
-    where status = 'pending' and attempts = 0`,
+    where status = 'pending' and attempts = 0 and seq >= 0`,
   `create index webhook_deliveries_retries
     on webhook_deliveries (workspace_id, endpoint_id, due_at, seq)
     where status = 'pending' and attempts > 0`,
+  `create index webhook_deliveries_due
+    on webhook_deliveries (due_at) where status = 'pending' and attempts > 0`,
   `create index webhook_deliveries_in_order
     on webhook_deliveries (workspace_id, endpoint_id, commitment_id, seq)
     where status = 'pending' and attempts = 0`,
-  `create index webhook_deliveries_log on webhook_deliveries (workspace_id, created_at)`,
-  `create index webhook_deliveries_ended on webhook_deliveries (ended_at) where status <> 'pending'`,
-  `create index webhook_deliveries_by_event on webhook_deliveries (workspace_id, event_id)`,
 
-  // One attempt of an event for an endpoint is pending at a time, whoever asks to send it again.
-  `create unique index webhook_deliveries_pending_once
-    on webhook_deliveries (workspace_id, event_id, endpoint_id) where status = 'pending'`,
+  // The log, newest first: ids sort by time, so the primary key is the index of the whole of it.
+  // Every index here is written again when a delivery ends: there are few.
   `create index webhook_deliveries_of_endpoint
-    on webhook_deliveries (workspace_id, endpoint_id, created_at)`,
+    on webhook_deliveries (workspace_id, endpoint_id, id)`,
   `create index webhook_deliveries_failed
-    on webhook_deliveries (workspace_id, created_at) where status = 'failed'`,
+    on webhook_deliveries (workspace_id, id) where status = 'failed'`,
+  `create index webhook_deliveries_of_event
+    on webhook_deliveries (workspace_id, event_id, endpoint_id)`,
 
   `create table webhook_attempts (
-    workspace_id uuid not null references workspaces (id),
+    workspace_id uuid not null,
     delivery_id text not null,
     attempt integer not null,
     started_at timestamptz not null,
