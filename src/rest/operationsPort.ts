@@ -5,7 +5,11 @@ import type { AddressInfo } from "node:net"
 import { Effect, Exit, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
+import type { LedgerClock } from "../domain/ledgerClock.ts"
+import { measureDeliveries } from "../domain/ledgerMetrics.ts"
 import { ListenError } from "./server.ts"
+
+type Services = SqlClient.SqlClient | LedgerClock
 
 interface Answer {
   readonly status: number
@@ -21,6 +25,9 @@ const isDatabaseReachable = Effect.gen(function* () {
   yield* sql`select 1`
 }).pipe(Effect.timeout("2 seconds"), Effect.exit, Effect.map(Exit.isSuccess))
 
+/** Metrics are told also while the database is away: those of the outbox are then the last known. */
+const measured = measureDeliveries.pipe(Effect.timeout("2 seconds"), Effect.ignore)
+
 const answers = {
   "/healthz": Effect.succeed({ status: 200, type: TEXT, body: "ok\n" }),
   "/readyz": Effect.map(isDatabaseReachable, (ready) =>
@@ -28,20 +35,20 @@ const answers = {
       ? { status: 200, type: TEXT, body: "ready\n" }
       : { status: 503, type: TEXT, body: "the database cannot be reached\n" }
   ),
-  "/metrics": Effect.map(PrometheusMetrics.format(), (body) => ({
+  "/metrics": Effect.map(Effect.andThen(measured, PrometheusMetrics.format()), (body) => ({
     status: 200,
     type: PROMETHEUS,
     body
   }))
-} satisfies Record<string, Effect.Effect<Answer, never, SqlClient.SqlClient>>
+} satisfies Record<string, Effect.Effect<Answer, never, Services>>
 
 const NOTHING: Answer = { status: 404, type: TEXT, body: "try /healthz, /readyz or /metrics\n" }
 
 /** Listens on 127.0.0.1 until the scope closes; answers its address. */
 export const serveOperations = Effect.fnUntraced(function* (
   port: number
-): Effect.fn.Return<string, ListenError, SqlClient.SqlClient | Scope.Scope> {
-  const runPromise = Effect.runPromiseWith(yield* Effect.context<SqlClient.SqlClient>())
+): Effect.fn.Return<string, ListenError, Services | Scope.Scope> {
+  const runPromise = Effect.runPromiseWith(yield* Effect.context<Services>())
   const server = http.createServer((request, response) => {
     const [path = ""] = (request.url ?? "").split("?", 1)
     const known = Object.hasOwn(answers, path) ? answers[path as keyof typeof answers] : undefined

@@ -4,9 +4,16 @@ import { Context, type Duration, Effect, Latch, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type ClaimedDelivery, DeliveryHandoff } from "../domain/deliveryHandoff.ts"
 import { LedgerClock } from "../domain/ledgerClock.ts"
-import { claimDue, giveBack, nextDueAfter, refreshClaim } from "../domain/store/deliveries.ts"
+import {
+  claimDue,
+  type EndedAttempt,
+  giveBack,
+  nextDueAfter,
+  refreshClaim
+} from "../domain/store/deliveries.ts"
 import { attemptDelivery } from "./attemptDelivery.ts"
 import { makeCompletions } from "./completions.ts"
+import { recordAttempt } from "./deliveryMetrics.ts"
 import { type EndpointActors, makeEndpointActors } from "./endpointActors.ts"
 import { TAKEN_AT_ONCE } from "./endpointQueue.ts"
 import { type Holding, makeHolding } from "./holding.ts"
@@ -56,12 +63,18 @@ type WorkerServices = SqlClient.SqlClient | LedgerClock | WebhookSender
 const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
   const services = yield* Effect.context<WorkerServices>()
   const holding = yield* makeHolding
-  const outlook: Outlook = { stopping: false, backlog: false, wake: Latch.makeUnsafe() }
+  const outlook: Outlook = {
+    stopping: false,
+    mayHaveMore: new Set(),
+    wake: Latch.makeUnsafe()
+  }
   const attempt = yield* makeAttempt(options, holding, outlook)
   const actors: EndpointActors = yield* makeEndpointActors((delivery, answered) =>
     attempt(delivery, (isTimeout) => {
       answered(isTimeout)
-      if (outlook.backlog && actors.hasRoom(delivery.endpoint.id)) Latch.openUnsafe(outlook.wake)
+      const { id } = delivery.endpoint
+      // What it had no room for at the last look is still in the outbox.
+      if (outlook.mayHaveMore.has(id) && actors.hasRoom(id)) lookAgain(outlook)
     })
   )
   yield* Effect.addFinalizer(() => {
@@ -75,9 +88,7 @@ const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
   const handOver = (deliveries: ReadonlyArray<ClaimedDelivery>, more: boolean) => {
     holding.add(deliveries)
     actors.add(deliveries)
-    if (!more) return
-    outlook.backlog = true
-    Latch.openUnsafe(outlook.wake)
+    if (more) lookAgain(outlook)
   }
 
   const context = Context.make(DeliveryWorkers, {
@@ -96,10 +107,16 @@ const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
 /** What the workers know of the outbox and of the service's life. */
 interface Outlook {
   stopping: boolean
-  /** There is more in the outbox than this replica holds. */
-  backlog: boolean
+  /** Endpoints that had enough to do at the last look, which so took nothing for them. */
+  mayHaveMore: Set<string>
   /** Opened when it is time to look again. */
   readonly wake: Latch.Latch
+}
+
+const lookAgain = ({ mayHaveMore, wake }: Outlook) => {
+  // Until that look is done nobody else need ask for one.
+  mayHaveMore.clear()
+  Latch.openUnsafe(wake)
 }
 
 /** One attempt to its end, its logging included. */
@@ -120,6 +137,8 @@ const makeAttempt = Effect.fnUntraced(function* (
         const ended = yield* attemptDelivery(current, schedule)
         answered(ended.failure === "timeout")
         yield* complete(ended)
+        yield* recordAttempt(ended)
+        if (yield* isDueSoon(ended)) lookAgain(outlook)
       }
       holding.drop(delivery.id)
     },
@@ -131,6 +150,12 @@ const makeAttempt = Effect.fnUntraced(function* (
         return Effect.logError("An attempt ended unexpectedly", defect)
       })
   )
+})
+
+/** Whether it is to be tried again before the look that comes anyway. */
+const isDueSoon = Effect.fnUntraced(function* ({ dueAt, status }: EndedAttempt) {
+  if (status !== "pending") return false
+  return dueAt - (yield* (yield* LedgerClock).now) < LOOK_INTERVAL_MILLISECONDS
 })
 
 const lookIntoOutbox = Effect.fnUntraced(function* (
@@ -152,7 +177,8 @@ const lookIntoOutbox = Effect.fnUntraced(function* (
   const claimed = yield* Effect.uninterruptible(
     Effect.tap(claim, (deliveries) => Effect.sync(() => holding.add(deliveries)))
   )
-  outlook.backlog = claimed.length > 0 || busyEndpoints.length > 0
+  // What was claimed is followed by another look, which finds its endpoints busy if they are.
+  outlook.mayHaveMore = new Set(busyEndpoints)
   actors.add(claimed)
   return claimed.length
 })
