@@ -7,6 +7,11 @@ import type { ClaimedDelivery } from "../domain/deliveryHandoff.ts"
 export const IN_FLIGHT_PER_ENDPOINT = 4
 /** The same for an endpoint that let the last request time out: it shall not fill the places of all. */
 export const IN_FLIGHT_AFTER_TIMEOUT = 1
+/**
+ * Answered requests to one endpoint whose attempts need not be logged yet for the next to start. What
+ * is not logged when a replica is killed is sent again.
+ */
+export const UNLOGGED_PER_ENDPOINT = 16
 /** Deliveries that this replica holds for one endpoint at the most: what may start soon. */
 export const HELD_PER_ENDPOINT = 64
 /** One look into the outbox takes so many for one endpoint at the most, when there is room for them. */
@@ -32,6 +37,7 @@ export class EndpointQueue {
    */
   next(take: (delivery: ClaimedDelivery) => boolean = () => true): ClaimedDelivery | undefined {
     if (this.#inFlight >= this.#mayBeInFlight) return undefined
+    if (this.#unlogged >= UNLOGGED_PER_ENDPOINT) return undefined
     const first = this.#first.findIndex((delivery) => !this.#busy.has(delivery.commitmentId))
     const [waiting, index] = first === -1 ? [this.#retries, 0] : [this.#first, first]
     const delivery = waiting[index]

@@ -5,7 +5,8 @@ import type { ClaimedDelivery } from "../../src/domain/deliveryHandoff.ts"
 import {
   EndpointQueue,
   HELD_PER_ENDPOINT,
-  IN_FLIGHT_PER_ENDPOINT
+  IN_FLIGHT_PER_ENDPOINT,
+  UNLOGGED_PER_ENDPOINT
 } from "../../src/workers/endpointQueue.ts"
 
 const endpoint = { id: "whk_1", url: "https://example.org/", secret: "s", previousSecret: null }
@@ -64,6 +65,23 @@ describe("an endpoint's queue", () => {
     assert.deepStrictEqual(drain(queue), all.slice(4, 5))
     queue.answered()
     assert.deepStrictEqual(drain(queue), all.slice(5))
+  })
+
+  it("starts nothing more while too many attempts wait to be logged", () => {
+    const queue = new EndpointQueue()
+    for (let index = 0; index <= UNLOGGED_PER_ENDPOINT; index++) queue.add(delivery(`c${index}`))
+    const answered: Array<ClaimedDelivery> = []
+    while (answered.length < UNLOGGED_PER_ENDPOINT) {
+      for (const started of drain(queue)) {
+        answered.push(started)
+        queue.answered()
+      }
+    }
+    assert.deepStrictEqual(drain(queue), [])
+    const [first] = answered
+    assert.isDefined(first)
+    queue.ended(first)
+    assert.lengthOf(drain(queue), 1)
   })
 
   it("keeps what finds no place among the requests of all endpoints", () => {
