@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto"
 import { Effect, Schedule } from "effect"
 import { measureLatencies } from "./deliveries/latency.ts"
 import type { PeerName } from "./deliveries/messages.ts"
+import { measureNeighbours } from "./deliveries/neighbours.ts"
 import type { DeliveriesPlan } from "./deliveries/plan.ts"
 import { type Receiver, startReceiver } from "./deliveries/receiverProcess.ts"
 import { type DeliveriesReport, type DeliveryRun, figuresOf } from "./deliveries/report.ts"
@@ -11,6 +12,7 @@ import {
   ledgerSender,
   registerWebhook,
   type Sender,
+  startBareSender,
   startPeerSender
 } from "./deliveries/senders.ts"
 import { query, startPostgres } from "./postgres.ts"
@@ -22,7 +24,7 @@ const PEERS: ReadonlyArray<PeerName> = ["graphile-worker", "pg-boss"]
 export const benchDeliveries = Effect.fnUntraced(function* (plan: DeliveriesPlan) {
   const postgres = yield* startPostgres
   const receiver = yield* startReceiver
-  const ledger = yield* startLedger(postgres, "ours", 2)
+  const ledger = yield* startLedger(postgres, "ours", 3)
   const secret = randomBytes(32).toString("hex")
   yield* registerWebhook(ledger, 0, `${receiver.baseUrl}/moves`, secret)
   yield* Effect.logInfo("measuring from commit to arrival …")
@@ -37,16 +39,27 @@ export const benchDeliveries = Effect.fnUntraced(function* (plan: DeliveriesPlan
   }
   const ours = yield* ledgerSender(ledger, callbacks)
   const peers = yield* Effect.forEach(PEERS, (peer) => startPeerSender(postgres, peer, callbacks))
-  const runs = yield* measureRates(plan, receiver, secret, [ours, ...peers])
-  const [own, ...others] = [ours, ...peers].map(({ name }) => figuresOf(name, runs.get(name) ?? []))
-  if (own === undefined) return yield* new BenchError({ message: "Nothing was measured." })
+  const bare = yield* startBareSender(callbacks)
+  const runs = yield* measureRates(plan, receiver, secret, [ours, ...peers, bare])
+  const figures = ({ name }: Sender) => figuresOf(name, runs.get(name) ?? [])
+  yield* Effect.logInfo("measuring beside endpoints that hang …")
+  // Last, because what hangs is tried again.
+  const neighbours = yield* measureNeighbours(ledger, receiver, {
+    workspace: 2,
+    moves: Math.ceil(plan.moves / 5),
+    secret
+  })
+  const own = figures(ours)
+  const others = peers.map(figures)
   return {
     backlog: plan.backlog,
     endpoints: plan.endpoints,
     ours: own,
     peers: others,
+    bare: figures(bare),
     ratio: own.perSecond / Math.max(...others.map((peer) => peer.perSecond)),
-    latency
+    latency,
+    neighbours
   } satisfies DeliveriesReport
 }, Effect.scoped)
 
@@ -63,7 +76,9 @@ const measureRates = Effect.fnUntraced(function* (
     yield* deliver(receiver, secret, sender, plan.warmUp)
     // What autovacuum does within a minute, for each sender alike: on a database this new the planner
     // knows nothing yet, and the figures would be those of its guesses.
-    yield* query(sender.databaseUrl, (client) => client.query("vacuum analyze"))
+    const { databaseUrl } = sender
+    if (databaseUrl === undefined) continue
+    yield* query(databaseUrl, (client) => client.query("vacuum analyze"))
   }
   for (let round = 0; round < plan.rounds; round++) {
     yield* Effect.logInfo(`measuring deliveries, round ${round + 1} of ${plan.rounds} …`)

@@ -47,8 +47,9 @@ export const USAGE = `npm run bench [-- options]
 npm run bench -- deliveries [--quick] [--json FILE]
 
 Measures the service against a hand-written Fastify + pg service, both on one embedded PostgreSQL
-with durable commits, and prints one table. Takes under five minutes. With «deliveries»: the delivery of webhooks against
-graphile-worker and pg-boss, in two minutes (with --quick in 40 seconds).
+with durable commits, and prints one table. Takes under five minutes. With «deliveries»: the delivery
+of webhooks beside graphile-worker, pg-boss and the same requests without a queue, and what endpoints
+that hang cost the others; in three minutes (with --quick in one).
 
   --quick        shorter runs: under a minute, less exact
   --large        also compares 1,000,000 records with 1,000 (a few minutes more)

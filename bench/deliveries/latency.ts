@@ -2,6 +2,7 @@
 // when the callback of the last one has come.
 import * as http from "node:http"
 import { Effect } from "effect"
+import type { Access } from "../load/job.ts"
 import { BenchError } from "../processes.ts"
 import { headersOf, type Subject } from "../subjects.ts"
 import { monotonicMillis } from "./messages.ts"
@@ -25,28 +26,55 @@ export const measureLatencies = Effect.fnUntraced(function* (
   receiver: Receiver,
   moves: number
 ) {
-  const client = yield* keepAliveClient(ledger)
-  const fromAnswer: Array<number> = []
-  const fromRequest: Array<number> = []
-  let lastBody = ""
-  for (let move = 0; move < moves; move++) {
-    const committed = yield* client.perform({ op: "commit", title: `Work item ${move}` })
-    const id = JSON.parse(committed.body).record_id
-    const claim = client.perform({ op: "claim", id, owner: "agent:one" })
-    const [answer, { atMillis, body }] = yield* receiver.next(claim)
-    fromAnswer.push(atMillis - answer.answeredAtMillis)
-    fromRequest.push(atMillis - answer.sentAtMillis)
-    lastBody = body
-  }
+  const { arrivals, lastBody } = yield* measureArrivals(ledger, receiver, { moves, callbacks: 1 })
   const latency: Latency = {
-    fromAnswer: quantilesOf(fromAnswer),
-    fromRequest: quantilesOf(fromRequest),
+    fromAnswer: quantilesOf(arrivals.map((arrival) => arrival.fromAnswer)),
+    fromRequest: quantilesOf(arrivals.map((arrival) => arrival.fromRequest)),
     moves
   }
   return { latency, lastBody }
 })
 
-const quantilesOf = (values: ReadonlyArray<number>): Quantiles => {
+/** Milliseconds to one arrival. */
+interface Taken {
+  readonly fromAnswer: number
+  readonly fromRequest: number
+}
+
+/** One move after another in a workspace, each bringing so many callbacks. */
+export const measureArrivals = Effect.fnUntraced(function* (
+  ledger: Subject,
+  receiver: Receiver,
+  options: {
+    readonly moves: number
+    readonly callbacks: number
+    /** Index of the workspace; the first if not given. */
+    readonly workspace?: number
+  }
+) {
+  const client = yield* keepAliveClient(
+    ledger.baseUrl,
+    ledger.accesses[options.workspace ?? 0] ?? ledger.accesses[0]
+  )
+  const taken: Array<Taken> = []
+  let lastBody = ""
+  for (let move = 0; move < options.moves; move++) {
+    const committed = yield* client.perform({ op: "commit", title: `Work item ${move}` })
+    const id = JSON.parse(committed.body).record_id
+    const claim = client.perform({ op: "claim", id, owner: "agent:one" })
+    const [answer, arrivals] = yield* receiver.take(options.callbacks, claim)
+    for (const { atMillis, body } of arrivals) {
+      taken.push({
+        fromAnswer: atMillis - answer.answeredAtMillis,
+        fromRequest: atMillis - answer.sentAtMillis
+      })
+      lastBody = body
+    }
+  }
+  return { arrivals: taken, lastBody }
+})
+
+export const quantilesOf = (values: ReadonlyArray<number>): Quantiles => {
   const sorted = values.toSorted((one, other) => one - other)
   const quantile = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
   return { p50Millis: quantile(0.5), p99Millis: quantile(0.99) }
@@ -59,7 +87,7 @@ interface Answer {
 }
 
 /** One connection that stays open. */
-const keepAliveClient = ({ accesses, baseUrl }: Subject) =>
+const keepAliveClient = (baseUrl: string, access: Access) =>
   Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => new http.Agent({ keepAlive: true, maxSockets: 1 })),
@@ -71,7 +99,7 @@ const keepAliveClient = ({ accesses, baseUrl }: Subject) =>
           const fail = (problem: string) =>
             resume(Effect.fail(new BenchError({ message: `POST /ops failed: ${problem}` })))
           const text = JSON.stringify(operation)
-          const headers = { ...headersOf(accesses[0]), "Content-Length": Buffer.byteLength(text) }
+          const headers = { ...headersOf(access), "Content-Length": Buffer.byteLength(text) }
           const sentAtMillis = monotonicMillis()
           const request = http.request(`${baseUrl}/ops`, { method: "POST", agent, headers })
           request.once("error", (error) => fail(error.message))

@@ -40,7 +40,13 @@ export interface DeliveryJob {
   readonly payload: string
 }
 
+/** The sender without a queue is told what to deliver; asked for its progress, it answers. */
+export type BareMessage = { readonly jobs: ReadonlyArray<DeliveryJob> } | "progress"
+
 /** The queue of pg-boss and the task of graphile-worker. */
 export const JOB_NAME = "deliver"
+
+/** Of the receivers that never answer. */
+export const HANGING_PATH = "/hanging/"
 
 export const monotonicMillis = (): number => Number(process.hrtime.bigint()) / 1e6

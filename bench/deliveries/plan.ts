@@ -15,11 +15,11 @@ export interface DeliveriesPlan {
   readonly jsonFile: string | undefined
 }
 
-const DEFAULT = { endpoints: 16, backlog: 12_000, warmUp: 4_000, rounds: 5, moves: 1_000 }
+const DEFAULT = { endpoints: 16, backlog: 12_000, warmUp: 10_000, rounds: 5, moves: 1_000 }
 const QUICK: typeof DEFAULT = {
   endpoints: 16,
   backlog: 4_000,
-  warmUp: 1_500,
+  warmUp: 4_000,
   rounds: 3,
   moves: 300
 }

@@ -2,13 +2,20 @@
 // just enough of HTTP for requests with Content-Length, so that receiving costs little CPU.
 import { createHmac } from "node:crypto"
 import * as net from "node:net"
-import { type Expectation, monotonicMillis, type ReceiverMessage } from "./messages.ts"
+import {
+  type Expectation,
+  HANGING_PATH,
+  monotonicMillis,
+  type ReceiverMessage
+} from "./messages.ts"
 
 const HEAD_END = "\r\n\r\n"
 const LENGTH = /\r\ncontent-length: (\d+)/i
 const EVENT_ID = /\r\nwebhook-id: ([^\r]+)/i
 const SIGNATURE = /\r\nx-service-signature: sha256=([0-9a-f]{64})/i
 const ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
+/** A callback to such a path is never answered, nor reported. */
+const HANGING = `POST ${HANGING_PATH}`
 /** One in so many signatures is computed again; all have to be there. */
 const CHECKED_EVERY = 16
 
@@ -59,8 +66,10 @@ const server = net.createServer({ noDelay: true }, (socket) => {
       const bodyStart = headEnd + HEAD_END.length
       const bodyEnd = bodyStart + Number(LENGTH.exec(head)?.[1] ?? 0)
       if (pending.length < bodyEnd) return
-      receive(head, pending.subarray(bodyStart, bodyEnd))
+      const body = pending.subarray(bodyStart, bodyEnd)
       pending = pending.subarray(bodyEnd)
+      if (head.startsWith(HANGING)) continue
+      receive(head, body)
       socket.write(ANSWER, "latin1")
     }
   })

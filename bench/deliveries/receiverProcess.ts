@@ -13,10 +13,11 @@ export interface Receiver {
     expectation: Expectation,
     start: Effect.Effect<void, E>
   ) => Effect.Effect<Arrived, E | BenchError>
-  /** Runs `start` and waits for the one callback that it brings about. */
-  readonly next: <A, E>(
+  /** Runs `start` and waits for the callbacks that it brings about: so many. */
+  readonly take: <A, E>(
+    count: number,
     start: Effect.Effect<A, E>
-  ) => Effect.Effect<readonly [A, Arrival], E | BenchError>
+  ) => Effect.Effect<readonly [A, ReadonlyArray<Arrival>], E | BenchError>
 }
 
 const MAIN = path.join(import.meta.dirname, "receiver.ts")
@@ -37,13 +38,16 @@ export const startReceiver: Effect.Effect<Receiver, BenchError, Scope.Scope> = E
           if ("arrived" in message) return message.arrived
           return yield* new BenchError({ message: "A callback came that nobody expected." })
         }),
-      next: (start) =>
+      take: (count, start) =>
         Effect.gen(function* () {
-          const [message, started] = yield* Effect.all(
-            [nextMessage<ReceiverMessage>(child), start],
+          const [messages, started] = yield* Effect.all(
+            [nextMessages<ReceiverMessage>(child, count), start],
             { concurrency: 2 }
           )
-          if ("arrival" in message) return [started, message.arrival] as const
+          const arrivals = messages.flatMap((message) =>
+            "arrival" in message ? [message.arrival] : []
+          )
+          if (arrivals.length === count) return [started, arrivals] as const
           return yield* new BenchError({ message: "The receiver still counts." })
         })
     }
@@ -58,9 +62,18 @@ export const tell = <A>(child: ChildProcess, message: object | string) =>
   )
 
 const nextMessage = <A>(child: ChildProcess) =>
-  Effect.callback<A, BenchError>((resume) => {
-    const heard = (message: A) => resume(Effect.succeed(message))
-    child.once("message", heard)
+  Effect.map(nextMessages<A>(child, 1), ([message]) => message as A)
+
+const nextMessages = <A>(child: ChildProcess, count: number) =>
+  Effect.callback<ReadonlyArray<A>, BenchError>((resume) => {
+    const messages: Array<A> = []
+    const heard = (message: A) => {
+      messages.push(message)
+      if (messages.length < count) return
+      child.removeListener("message", heard)
+      resume(Effect.succeed(messages))
+    }
+    child.on("message", heard)
     return Effect.sync(() => child.removeListener("message", heard))
   }).pipe(
     Effect.timeoutOrElse({

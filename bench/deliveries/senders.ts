@@ -7,7 +7,13 @@ import { PgBoss } from "pg-boss"
 import { type Postgres, query } from "../postgres.ts"
 import { BenchError, startWorker } from "../processes.ts"
 import { fetchText, headersOf, type LedgerSubject } from "../subjects.ts"
-import { type DeliveryJob, JOB_NAME, type PeerName, type PeerStart } from "./messages.ts"
+import {
+  type BareMessage,
+  type DeliveryJob,
+  JOB_NAME,
+  type PeerName,
+  type PeerStart
+} from "./messages.ts"
 import { CREATE_ATTEMPTS } from "./peerDelivery.ts"
 import { tell } from "./receiverProcess.ts"
 
@@ -23,7 +29,8 @@ export interface Sender {
   readonly pid: number
   /** Commits so many deliveries. */
   readonly enqueue: (count: number) => Effect.Effect<void, BenchError>
-  readonly databaseUrl: string
+  /** Undefined for the one that has no queue. */
+  readonly databaseUrl: string | undefined
   /** Logged attempts so far, and deliveries that are still to be made or completed. */
   readonly progress: Effect.Effect<Progress, BenchError>
 }
@@ -34,6 +41,7 @@ export interface Progress {
 }
 
 const MAIN = path.join(import.meta.dirname, "peer.ts")
+const BARE = path.join(import.meta.dirname, "bare.ts")
 
 const failure = (what: string) => (error: unknown) =>
   new BenchError({ message: `${what}: ${String(error)}` })
@@ -59,7 +67,7 @@ export const registerWebhook = (
     method: "POST",
     headers: headersOf(ledger.accesses[workspace] ?? ledger.accesses[0]),
     body: JSON.stringify({ op: "webhook.register", url, secret })
-  })
+  }).pipe(Effect.map((text): string => JSON.parse(text).record_id))
 
 /** Our service. Its outbox is filled as moves would fill it, by SQL, in its second workspace. */
 export const ledgerSender = Effect.fnUntraced(function* (
@@ -134,6 +142,24 @@ export const startPeerSender = Effect.fnUntraced(function* (
       databaseUrl,
       `select (select count(*) from delivery_attempts)::int as attempts, (${left})::int as left`
     )
+  }
+})
+
+/** The same POSTs without a queue: what the machine can do at all. */
+export const startBareSender = Effect.fnUntraced(function* (
+  callbacks: Callbacks
+): Effect.fn.Return<Sender, BenchError, Scope.Scope> {
+  const child = yield* startWorker(BARE)
+  const next = numbering()
+  return {
+    name: "no queue, no log",
+    pid: child.pid ?? 0,
+    databaseUrl: undefined,
+    enqueue: (count) =>
+      Effect.sync(() => {
+        child.send({ jobs: makeJobs(callbacks, next(count)) } satisfies BareMessage)
+      }),
+    progress: tell<Progress>(child, "progress" satisfies BareMessage)
   }
 })
 

@@ -10,6 +10,7 @@ import {
   claimOne,
   close,
   eventOf,
+  type Listener,
   listen,
   quantile,
   readDeliveries,
@@ -170,30 +171,36 @@ describe("an idle service looks into the outbox now and then", () => {
   })
 })
 
-describe("a bad neighbour", () => {
-  /** Milliseconds from the answer to a claim, or before it, to the arrival of its callback. */
-  const arrivals = async (receiver: Awaited<ReturnType<typeof listen>>, count: number) => {
+describe("bad neighbours", () => {
+  const listenFive = (options: Parameters<typeof listen>[2] = {}) =>
+    Promise.all(Array.from({ length: 5 }, () => listen(service, {}, options)))
+
+  /** Milliseconds from before a claim to the arrival of its callback at each receiver. */
+  const arrivals = async (receivers: ReadonlyArray<Listener>, count: number) => {
     const taken: Array<number> = []
     for (let index = 0; index < count; index++) {
       const id = await service.record({ op: "commit", title: "measured" })
       const start = performance.now()
       const reply = service.record({ op: "claim", id, owner: "agent:one" })
-      await receiver.next()
-      taken.push(performance.now() - start)
-      await reply
+      const arrived = receivers.map(async (receiver) => {
+        await receiver.next()
+        taken.push(performance.now() - start)
+      })
+      await Promise.all([...arrived, reply])
     }
     return taken
   }
 
-  it("that hangs on every request does not slow another", async () => {
-    await using healthy = await listen(service)
-    await arrivals(healthy, 50)
-    const alone = quantile(await arrivals(healthy, 150), 0.99)
-    await using hanging = await listen(service, {}, { answer: FOREVER })
-    await using another = await listen(service, {}, { answer: FOREVER })
-    const beside = quantile(await arrivals(healthy, 150), 0.99)
-    assert.isAtLeast(hanging.received.length, IN_FLIGHT)
-    assert.isAtLeast(another.received.length, IN_FLIGHT)
-    assert.isBelow(beside, Math.max(alone * 4, 50), `alone ${alone} ms, beside ${beside} ms`)
+  // A promise about speed is measured by `npm run bench -- deliveries`; here nobody may wait for those
+  // who hang: not for one of their timeouts, of five seconds.
+  it("that hang on every request do not slow the others", async () => {
+    const healthy = await listenFive()
+    await arrivals(healthy, 10)
+    const alone = quantile(await arrivals(healthy, 60), 0.99)
+    const hanging = await listenFive({ answer: FOREVER })
+    const beside = quantile(await arrivals(healthy, 60), 0.99)
+    for (const { received } of hanging) assert.isAtLeast(received.length, IN_FLIGHT)
+    assert.isBelow(beside, Math.max(alone * 4, 100), `alone ${alone} ms, beside ${beside} ms`)
+    for (const receiver of [...healthy, ...hanging]) await receiver[Symbol.asyncDispose]()
   })
 })
