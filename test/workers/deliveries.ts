@@ -136,9 +136,3 @@ export const assertCallback = (
   assert.strictEqual(headers["ledger-attempt"], String(expected.attempt ?? 1))
   assert.match(String(headers["user-agent"]), /^workspace-ledger\//)
 }
-
-/** The value below which this share of all values is. */
-export const quantile = (values: ReadonlyArray<number>, share: number): number => {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}

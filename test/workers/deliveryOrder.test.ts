@@ -12,17 +12,19 @@ import {
   eventOf,
   type Listener,
   listen,
-  quantile,
   readDeliveries,
   untilEnded
 } from "./deliveries.ts"
 
 const IN_FLIGHT = 4
+const TIMEOUT_MILLISECONDS = 5_000
 const FOREVER = { after: new Promise(() => {}) }
 
 let service: TestService
 beforeAll(async () => {
-  service = await startService({ env: { LEDGER_WEBHOOK_TIMEOUT: "5 seconds" } })
+  service = await startService({
+    env: { LEDGER_WEBHOOK_TIMEOUT: `${TIMEOUT_MILLISECONDS} millis` }
+  })
 })
 afterAll(() => service.stop())
 
@@ -191,16 +193,14 @@ describe("bad neighbours", () => {
     return taken
   }
 
-  // A promise about speed is measured by `npm run bench -- deliveries`; here nobody may wait for those
-  // who hang: not for one of their timeouts, of five seconds.
-  it("that hang on every request do not slow the others", async () => {
+  // How little they slow the others is measured by `npm run bench -- deliveries`. Here: nobody waits for
+  // one of their timeouts.
+  it("that hang on every request do not keep the others waiting", async () => {
     const healthy = await listenFive()
-    await arrivals(healthy, 10)
-    const alone = quantile(await arrivals(healthy, 60), 0.99)
     const hanging = await listenFive({ answer: FOREVER })
-    const beside = quantile(await arrivals(healthy, 60), 0.99)
+    const taken = await arrivals(healthy, 60)
     for (const { received } of hanging) assert.isAtLeast(received.length, IN_FLIGHT)
-    assert.isBelow(beside, Math.max(alone * 4, 100), `alone ${alone} ms, beside ${beside} ms`)
+    assert.isBelow(Math.max(...taken), TIMEOUT_MILLISECONDS)
     for (const receiver of [...healthy, ...hanging]) await receiver[Symbol.asyncDispose]()
   })
 })

@@ -24,6 +24,13 @@ interface ClaimedRow {
   readonly previous_secret_until: Date | null
 }
 
+const claimedColumns = (sql: SqlClient.SqlClient, delivery: "claimed" | "delivery") => {
+  const of = sql(delivery)
+  return sql`${of}.workspace_id, ${of}.id, ${of}.endpoint_id, ${of}.event_id, ${of}.commitment_id,
+    ${of}.seq, ${of}.attempts, ${of}.claim_token, event.payload,
+    endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_secret_until`
+}
+
 const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
   workspaceId: row.workspace_id,
   id: row.id,
@@ -121,8 +128,7 @@ export const claimDue = Effect.fnUntraced(function* (look: Look) {
       where delivery.workspace_id = picked.workspace_id and delivery.id = picked.id
       returning delivery.*
     )
-    select claimed.*, event.payload,
-      endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_secret_until
+    select ${claimedColumns(sql, "claimed")}
     from claimed
     join webhook_events event
       on event.workspace_id = claimed.workspace_id and event.id = claimed.event_id
@@ -152,8 +158,7 @@ export const nextDueAfter = Effect.fnUntraced(function* (now: number) {
 export const refreshClaim = Effect.fnUntraced(function* (claim: Claim) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<ClaimedRow>`
-    select delivery.*, event.payload,
-      endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_secret_until
+    select ${claimedColumns(sql, "delivery")}
     from webhook_deliveries delivery
     join webhook_events event
       on event.workspace_id = delivery.workspace_id and event.id = delivery.event_id
