@@ -68,6 +68,47 @@ describe("the private-network guard", () => {
   })
 })
 
+describe("delays before retries", () => {
+  const delays = (text: string) =>
+    settings({ LEDGER_WEBHOOK_RETRY_DELAYS: text }).webhooks.retryDelays.map(Duration.toMillis)
+  const problemOf = (text: string) => {
+    const exit = settingsOf({ LEDGER_WEBHOOK_RETRY_DELAYS: text })
+    return Exit.isFailure(exit) ? String(Cause.squash(exit.cause)) : assert.fail("accepted")
+  }
+
+  it("may be zero, or 1 millisecond to 365 days", () => {
+    assert.deepStrictEqual(delays("0 seconds, 1 millis, 365 days"), [0, 1, 365 * 86_400_000])
+  })
+
+  it.each(["366 days", "999999999999 days", `${"9".repeat(400)} days`, "0.5 millis", "-1 days"])(
+    "are refused beyond that: %s",
+    (delay) => {
+      const problem = problemOf(`30 seconds, ${delay}`)
+      assert.include(problem, "each of 1 millisecond to 365 days, or zero")
+      assert.include(problem, `"${delay.slice(0, 64)}`)
+    }
+  )
+
+  it("are 1 to 20", () => {
+    const times = (count: number) => Array.from({ length: count }, () => "1 hour").join()
+    assert.lengthOf(delays(times(1)), 1)
+    assert.lengthOf(delays(times(20)), 20)
+    const problem = problemOf(times(21))
+    assert.include(problem, "1 to 20 durations")
+    assert.include(problem, "these are 21")
+    assert.include(problemOf("1 hour,"), '"" is not')
+  })
+})
+
+it("a timeout may be as long as 1 hour, a retention as long as 36500 days", () => {
+  const { retention, timeout } = settings({
+    LEDGER_WEBHOOK_TIMEOUT: "1 hour",
+    LEDGER_WEBHOOK_RETENTION: "36500 days"
+  }).webhooks
+  assert.strictEqual(Duration.toHours(timeout), 1)
+  assert.strictEqual(Duration.toDays(retention), 36_500)
+})
+
 describe("a wrong value is refused, naming the variable", () => {
   it.each([
     ["LEDGER_PORT", "abc"],
@@ -81,7 +122,9 @@ describe("a wrong value is refused, naming the variable", () => {
     ["LEDGER_BEHIND_PROXY", "perhaps"],
     ["LEDGER_WEBHOOK_RETRY_DELAYS", "soon"],
     ["LEDGER_WEBHOOK_TIMEOUT", "0 seconds"],
+    ["LEDGER_WEBHOOK_TIMEOUT", "61 minutes"],
     ["LEDGER_WEBHOOK_RETENTION", "for ever"],
+    ["LEDGER_WEBHOOK_RETENTION", "36501 days"],
     ["LEDGER_WEBHOOK_ALLOW", "10.0.0.0/99"]
   ])("%s=%s", (name, value) => {
     const exit = settingsOf({ [name]: value })
