@@ -143,17 +143,17 @@ export const testCommand = Command.make(
   { id: webhookArgument, workspace: workspaceFlag },
   Effect.fn(function* ({ id, workspace }) {
     const resolved = yield* resolveWorkspace(workspace)
-    const { enabled, url } = yield* requireWebhook(resolved.id, id)
+    const { url } = yield* requireWebhook(resolved.id, id)
     const sent = yield* sendTestEvent(resolved.id, id)
     yield* answer({ workspace_id: resolved.id, webhook_id: id, ...sent }, [
-      enabled
-        ? `A test event goes to ${url} as soon as a service runs on this database.`
-        : `A test event goes to ${url} when the webhook is enabled: it is disabled.`,
+      sent.waits
+        ? `A test event goes to ${url} when the webhook is enabled: it is disabled.`
+        : `A test event goes to ${url} as soon as a service runs on this database.`,
       ...properties([
         ["delivery", sent.delivery_id],
         ["event", sent.event_id]
       ]),
-      `How it went: ledger delivery list --webhook ${id}`
+      `How it went: ledger delivery show ${sent.delivery_id}`
     ])
   }, Effect.provide(layerCommand))
 ).pipe(

@@ -53,10 +53,9 @@ const unknownWebhook = (id: string) =>
 
 /** Fails with `NOT_FOUND` when the workspace has no such webhook. */
 export const requireWebhook = Effect.fnUntraced(function* (workspaceId: string, id: string) {
-  const endpoints = isWebhookId(id)
-    ? yield* orServerError(Endpoints.listEndpoints(workspaceId))
-    : []
-  const endpoint = endpoints.find((one) => one.id === id)
+  const endpoint = isWebhookId(id)
+    ? yield* orServerError(Endpoints.findEndpoint(workspaceId, id))
+    : undefined
   if (endpoint === undefined) return yield* unknownWebhook(id)
   return endpoint
 })
@@ -122,6 +121,13 @@ export const rotateSecret = Effect.fnUntraced(function* (
   return { ...webhookView(rotated), secret }
 })
 
+export interface TestEventReceipt {
+  readonly delivery_id: string
+  readonly event_id: string
+  /** The webhook is disabled: the event is kept, and sent when the webhook is enabled. */
+  readonly waits: boolean
+}
+
 /** An example callback, as a claim would send it, of a commitment that does not exist. */
 export const sendTestEvent = Effect.fnUntraced(function* (workspaceId: string, id: string) {
   const event = yield* exampleEvent(workspaceId)
@@ -147,9 +153,15 @@ export const sendTestEvent = Effect.fnUntraced(function* (workspaceId: string, i
       now,
       claimedUntil: now
     })
+    return endpoint
   })
-  yield* underHeadLock(workspaceId, change)
-  return { delivery_id: deliveryId, event_id: event.id }
+  const { enabled } = yield* underHeadLock(workspaceId, change)
+  const receipt: TestEventReceipt = {
+    delivery_id: deliveryId,
+    event_id: event.id,
+    waits: !enabled
+  }
+  return receipt
 })
 
 const exampleEvent = Effect.fnUntraced(function* (workspaceId: string) {

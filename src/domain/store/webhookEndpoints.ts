@@ -53,6 +53,15 @@ export const listEndpoints = Effect.fnUntraced(function* (workspaceId: string) {
   return rows.map(toEndpoint)
 })
 
+/** Undefined when the workspace has no such endpoint. */
+export const findEndpoint = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<EndpointRow>`
+    select * from webhook_endpoints
+    where workspace_id = ${workspaceId}::uuid and id = ${id}`
+  return rows.map(toEndpoint)[0]
+})
+
 export const saveEndpoints = Effect.fnUntraced(function* (
   workspaceId: string,
   endpoints: ReadonlyArray<WebhookEndpoint>
