@@ -1,16 +1,21 @@
 // `ledger delivery …`: the webhook log, what was sent to whom and how it went, and sending it again.
 import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { LIMITS } from "../domain/limits.ts"
 import {
-  type AttemptView,
   type DeliveryView,
   listWebhookDeliveries,
   resendDelivery,
   resendFailed
 } from "../domain/webhookLog.ts"
+import {
+  DELIVERY_ID,
+  deliveryArgument,
+  readableOutcome,
+  showCommand
+} from "./deliveryShowCommand.ts"
 import { layerCommand, resolveWorkspace, workspaceFlag } from "./environment.ts"
-import { answer, readableTime, table } from "./output.ts"
+import { answer, printable, readableTime, table } from "./output.ts"
 import { WEBHOOK_ID } from "./webhookCareCommands.ts"
 
 const STATUSES = ["pending", "delivered", "failed", "cancelled"] as const
@@ -29,26 +34,32 @@ const countFlag = (name: string, options: { readonly least: number; readonly usu
     )
   )
 
-/** The status of the last answer, unless something more telling went wrong. */
-const lastOutcome = (attempt: AttemptView | undefined): string => {
-  if (attempt === undefined) return "–"
-  const { failure, status } = attempt
-  if (status === null) return failure ?? "–"
-  const isToldByStatus = failure === null || failure === "status" || failure === "redirect"
-  return isToldByStatus ? String(status) : `${status}, ${failure}`
+const DETAIL_CHARACTERS = 60
+
+const rowOf = (delivery: DeliveryView) => {
+  const last = delivery.attempts.at(-1)
+  return [
+    delivery.id,
+    delivery.webhook_id,
+    delivery.status,
+    String(delivery.attempts.length),
+    last === undefined ? "–" : readableOutcome(last),
+    delivery.next_attempt_at === null ? "–" : readableTime(delivery.next_attempt_at),
+    readableTime(delivery.created_at),
+    printable(last?.detail ?? "–", DETAIL_CHARACTERS)
+  ]
 }
 
-const rowOf = (delivery: DeliveryView) => [
-  delivery.id,
-  delivery.webhook_id,
-  delivery.status,
-  String(delivery.attempts.length),
-  lastOutcome(delivery.attempts.at(-1)),
-  delivery.next_attempt_at === null ? "–" : readableTime(delivery.next_attempt_at),
-  readableTime(delivery.created_at)
+const HEADINGS = [
+  "ID",
+  "WEBHOOK",
+  "STATUS",
+  "ATTEMPTS",
+  "LAST",
+  "NEXT ATTEMPT",
+  "CREATED",
+  "DETAIL"
 ]
-
-const HEADINGS = ["ID", "WEBHOOK", "STATUS", "ATTEMPTS", "LAST", "NEXT ATTEMPT", "CREATED"]
 
 const listCommand = Command.make(
   "list",
@@ -81,7 +92,7 @@ const listCommand = Command.make(
 ).pipe(
   Command.withShortDescription("List what was sent to webhooks, newest first"),
   Command.withDescription(
-    "List what was sent to webhooks, newest first. LAST is the status of the last answer, or why there was none: timeout, dns, connect, tls, reset, protocol, refused_address. With --json every attempt is shown, with its time, duration and the first bytes of the answer, and the payload."
+    "List what was sent to webhooks, newest first. LAST is the status of the last answer, or why there was none: timeout, dns, connect, tls, reset, protocol, refused_address. DETAIL says more about it. With --json every attempt is shown, with its time, duration and the first bytes of the answer, and the payload."
   ),
   Command.withExamples([
     { command: "ledger delivery list --status failed", description: "What never arrived" },
@@ -92,19 +103,20 @@ const listCommand = Command.make(
   ])
 )
 
+const WAITS = "It waits until the webhook is enabled: it is disabled."
+
 const resendCommand = Command.make(
   "resend",
   {
-    id: Argument.String("delivery-id").pipe(
-      Argument.withDescription("The delivery's id, dlv_…, as delivery list shows it")
-    ),
+    id: deliveryArgument,
     workspace: workspaceFlag
   },
   Effect.fn(function* ({ id, workspace }) {
     const resolved = yield* resolveWorkspace(workspace)
     const resent = yield* resendDelivery(resolved.id, id)
     yield* answer({ workspace_id: resolved.id, ...resent }, [
-      `Sends the event of ${id} again, as the delivery ${resent.delivery_id}.`
+      `Sends the event of ${id} again, as the delivery ${resent.delivery_id}.`,
+      ...(resent.waits ? [WAITS] : [])
     ])
   }, Effect.provide(layerCommand))
 ).pipe(
@@ -114,7 +126,7 @@ const resendCommand = Command.make(
   ),
   Command.withExamples([
     {
-      command: "ledger delivery resend dlv_01h455vb4pex5vsknk084sn02q",
+      command: `ledger delivery resend ${DELIVERY_ID}`,
       description: "The id is the one that delivery list shows"
     }
   ])
@@ -137,7 +149,8 @@ const resendFailedCommand = Command.make(
     yield* answer({ workspace_id: resolved.id, webhook_id: webhook, ...resent }, [
       count === 0
         ? `Nothing that failed for ${webhook} since then is left to send again.`
-        : `Sends ${count} failed ${count === 1 ? "event" : "events"} to ${webhook} again.`
+        : `Sends ${count} failed ${count === 1 ? "event" : "events"} to ${webhook} again.`,
+      ...(resent.waits ? [WAITS] : [])
     ])
   }, Effect.provide(layerCommand))
 ).pipe(
@@ -159,5 +172,5 @@ const resendFailedCommand = Command.make(
 
 export const deliveryCommand = Command.make("delivery").pipe(
   Command.withDescription("Deliveries: the log of what was sent to webhooks, and sending it again"),
-  Command.withSubcommands([listCommand, resendCommand, resendFailedCommand])
+  Command.withSubcommands([listCommand, showCommand, resendCommand, resendFailedCommand])
 )

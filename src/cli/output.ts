@@ -40,6 +40,29 @@ export const properties = (
   return values.map(([name, value]) => `${name.padEnd(width)}${GAP}${value}`)
 }
 
+/** What a terminal could take for a command, or that hides or reorders what stands beside it. */
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
+
+/** Somebody else's text, safe for a terminal and on one line; cut when it is longer than `most`. */
+export const printable = (text: string, most = Number.POSITIVE_INFINITY): string => {
+  const characters = Array.from(text.replace(/\s+/g, " ").trim())
+  const cut = characters.length > most ? "…" : ""
+  return `${characters.slice(0, most).join("").replace(UNPRINTABLE, "\u{fffd}")}${cut}`
+}
+
+/** JSON over several lines. What is not printable stands only in its strings, and is escaped there. */
+export const prettyJson = (json: string): string =>
+  JSON.stringify(JSON.parse(json), null, 2)
+    .split("\n")
+    .map((line) => line.replace(UNPRINTABLE, escaped))
+    .join("\n")
+
+const escaped = (character: string) =>
+  character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("")
+
 /** A time as people read it, in UTC. */
 export const readableTime = (iso: string | null): string =>
   iso === null ? "never" : `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`

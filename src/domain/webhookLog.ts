@@ -11,7 +11,8 @@ import {
   findDelivery,
   insertResends,
   type LoggedDelivery,
-  listDeliveries
+  listDeliveries,
+  readDelivery
 } from "./store/deliveryLog.ts"
 import { orServerError } from "./store/failures.ts"
 import { parseIso, toIso, toIsoOrNull } from "./time.ts"
@@ -24,6 +25,8 @@ export interface AttemptView {
   readonly status: number | null
   /** Why it failed; null for a 2xx answer. */
   readonly failure: string | null
+  /** What went wrong, in the words of the layer where it did; null when the status tells it all. */
+  readonly detail: string | null
   /** The first bytes of the answer. */
   readonly response: string
 }
@@ -53,12 +56,25 @@ const deliveryView = (delivery: LoggedDelivery): DeliveryView => ({
     duration_ms: attempt.durationMillis,
     status: attempt.httpStatus,
     failure: attempt.failure,
+    detail: attempt.detail,
     response: attempt.response
   })),
   next_attempt_at: toIsoOrNull(delivery.nextAttemptAt),
   created_at: toIso(delivery.createdAt),
   ended_at: toIsoOrNull(delivery.endedAt),
   payload: delivery.payload
+})
+
+const unknownDelivery = (id: string) =>
+  new NotFound({ message: `There is no delivery ${quote(id)}.` })
+
+/** One delivery of the log, with every attempt. Fails with `NOT_FOUND` when the log has no such delivery. */
+export const getWebhookDelivery = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+  const delivery = isDeliveryId(id)
+    ? yield* orServerError(readDelivery(workspaceId, id))
+    : undefined
+  if (delivery === undefined) return yield* unknownDelivery(id)
+  return deliveryView(delivery)
 })
 
 /** The log, newest first, with every attempt. */
@@ -85,25 +101,29 @@ export const listWebhookDeliveries = Effect.fnUntraced(function* (
   return deliveries.map(deliveryView)
 })
 
-/** The same event once more, with its own retries. Refused while an attempt is pending. */
+/**
+ * The same event once more, with its own retries. Refused while an attempt is pending. `waits`: the webhook
+ * is disabled, so that it is sent when the webhook is enabled.
+ */
 export const resendDelivery = Effect.fnUntraced(function* (workspaceId: string, id: string) {
   const change = Effect.gen(function* () {
     const delivery = isDeliveryId(id) ? yield* findDelivery(workspaceId, id) : undefined
-    if (delivery === undefined) {
-      return yield* new NotFound({ message: `There is no delivery ${quote(id)}.` })
-    }
-    yield* requireWebhook(workspaceId, delivery.endpointId)
+    if (delivery === undefined) return yield* unknownDelivery(id)
+    const endpoint = yield* requireWebhook(workspaceId, delivery.endpointId)
     const [resent] = yield* resend(workspaceId, [delivery.id])
     if (resent === undefined) {
       const message = "An attempt of this event for this webhook is pending already."
       return yield* new ValidationError({ message })
     }
-    return { delivery_id: resent }
+    return { delivery_id: resent, waits: !endpoint.enabled }
   })
   return yield* underHeadLock(workspaceId, change)
 })
 
-/** Everything that failed for this webhook since a time. Answers the new deliveries' ids. */
+/**
+ * Everything that failed for this webhook since a time. Answers the new deliveries' ids, and whether they
+ * wait, because the webhook is disabled.
+ */
 export const resendFailed = Effect.fnUntraced(function* (
   workspaceId: string,
   id: string,
@@ -118,7 +138,8 @@ export const resendFailed = Effect.fnUntraced(function* (
     const endpoint = yield* requireWebhook(workspaceId, id)
     const failed = yield* failedSince(workspaceId, endpoint.id, time)
     const deliveries = failed.map((delivery) => delivery.id)
-    return { delivery_ids: yield* resend(workspaceId, deliveries) }
+    const resent = yield* resend(workspaceId, deliveries)
+    return { delivery_ids: resent, waits: resent.length > 0 && !endpoint.enabled }
   })
   return yield* underHeadLock(workspaceId, change)
 })

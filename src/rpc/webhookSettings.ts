@@ -11,7 +11,12 @@ import {
   updateWebhook
 } from "../domain/webhookCare.ts"
 import { EVENT_TYPES, FILTER_STATES } from "../domain/webhookFields.ts"
-import { listWebhookDeliveries, resendDelivery, resendFailed } from "../domain/webhookLog.ts"
+import {
+  getWebhookDelivery,
+  listWebhookDeliveries,
+  resendDelivery,
+  resendFailed
+} from "../domain/webhookLog.ts"
 import { adminProcedure, router } from "./procedures.ts"
 
 const text = z.string({ error: "must be a string" })
@@ -56,6 +61,7 @@ export const webhookSettings = router({
   rotate: adminProcedure
     .input(byId.extend({ secret: text.optional(), overlapHours }))
     .mutation(({ ctx, input }) => ctx.run(rotateSecret(ctx.caller.workspaceId, input.id, input))),
+  /** The answer says whether the event waits, because the webhook is disabled. */
   test: adminProcedure
     .input(byId)
     .mutation(({ ctx, input }) => ctx.run(sendTestEvent(ctx.caller.workspaceId, input.id))),
@@ -68,6 +74,9 @@ export const deliverySettings = router({
   list: adminProcedure
     .input(deliveryFilter.default({}))
     .query(({ ctx, input }) => ctx.run(listWebhookDeliveries(ctx.caller.workspaceId, input))),
+  get: adminProcedure
+    .input(byId)
+    .query(({ ctx, input }) => ctx.run(getWebhookDelivery(ctx.caller.workspaceId, input.id))),
   resend: adminProcedure
     .input(byId)
     .mutation(({ ctx, input }) => ctx.run(resendDelivery(ctx.caller.workspaceId, input.id))),

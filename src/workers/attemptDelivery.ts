@@ -36,6 +36,15 @@ const requestOf = ({ attempts, endpoint, eventId, payload }: ClaimedDelivery, no
 const secretsAt = ({ previousSecret, secret }: ClaimedDelivery["endpoint"], now: number) =>
   previousSecret !== null && previousSecret.until > now ? [secret, previousSecret.secret] : [secret]
 
+const DETAIL_CHARACTERS = 300
+
+/**
+ * A detail may quote what the receiver has sent, such as the names in its certificate. PostgreSQL stores
+ * no NUL and no half of a surrogate pair, which a cut may leave too.
+ */
+const storableDetail = (detail: string | null): string | null =>
+  detail?.slice(0, DETAIL_CHARACTERS).replaceAll("\0", "\uFFFD").toWellFormed().trim() || null
+
 /** «A delivery fails on a non-2xx response or a network error.» */
 const endedAttempt = (
   delivery: ClaimedDelivery,
@@ -55,6 +64,7 @@ const endedAttempt = (
   durationMillis: Math.round(outcome.durationMillis),
   httpStatus: outcome.status,
   failure: outcome.failure,
+  detail: storableDetail(outcome.detail),
   response: outcome.responseText,
   status: outcome.failure === null ? "delivered" : times.delay === undefined ? "failed" : "pending",
   dueAt: times.endedAt + (times.delay ?? 0)

@@ -131,7 +131,7 @@ const sharedLookups = (resolve: Resolver): Resolver => {
 
 const toUnreachable = (error: Error): Error => {
   if (error instanceof ReceiverUnreachable) return error
-  return new ReceiverUnreachable(isDialFailure(error) ? "connect" : "tls", describe(error))
+  return new ReceiverUnreachable(isDialFailure(error) ? "connect" : "tls", wordsOf(error))
 }
 
 /** Node names the system call that failed; several addresses that all failed come as one error. */
@@ -140,7 +140,14 @@ const isDialFailure = (error: Error): boolean =>
   ("syscall" in error && error.syscall === "connect") ||
   ("code" in error && error.code === "UND_ERR_CONNECT_TIMEOUT")
 
-const describe = (error: Error): string =>
-  error instanceof AggregateError
-    ? error.errors.map((each) => String(each.message ?? each)).join("; ")
-    : error.message
+/**
+ * What went wrong, for the log. OpenSSL's own message names a place in this process's memory and lines of
+ * its source; the reason in it is enough.
+ */
+export const wordsOf = (error: Error): string => {
+  if (error instanceof AggregateError) {
+    return error.errors.map((each) => String(each.message ?? each)).join("; ")
+  }
+  const isOpenSsl = "library" in error && "reason" in error
+  return isOpenSsl ? String(error.reason) : error.message
+}

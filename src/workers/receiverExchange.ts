@@ -2,7 +2,7 @@
 // the body. Called by sendWebhook.ts, which sets the deadline.
 import { Effect } from "effect"
 import type { Agent, Dispatcher } from "undici"
-import { type ReceiverFailure, ReceiverUnreachable } from "./guardedAgent.ts"
+import { type ReceiverFailure, ReceiverUnreachable, wordsOf } from "./guardedAgent.ts"
 
 export interface AttemptRequest {
   readonly url: string
@@ -148,7 +148,7 @@ const storableText = (chunks: ReadonlyArray<Buffer>, isCut: boolean): string => 
 const judge = (handler: AnswerHandler, error: Error | undefined): Answer => {
   const { status } = handler
   const failure = (error === undefined ? null : failureOf(error)) ?? failureOfStatus(status)
-  const detail = error === undefined || isEnough(error) ? null : error.message.slice(0, 300)
+  const detail = error === undefined || isEnough(error) ? null : wordsOf(error)
   return { status, failure, responseText: handler.text(), detail }
 }
 

@@ -156,6 +156,10 @@ describe("webhook test", () => {
   it("says when the webhook is disabled", async () => {
     await ledger("webhook", "update", webhook.id, "--disable")
     assert.include((await ledger("webhook", "test", webhook.id)).stdout, "it is disabled")
+    assert.isTrue((await testEvent()).waits)
+    await ledger("webhook", "update", webhook.id, "--enable")
+    assert.notInclude((await ledger("webhook", "test", webhook.id)).stdout, "it is disabled")
+    assert.isFalse((await testEvent()).waits)
   })
 })
 
@@ -168,9 +172,12 @@ describe("delivery list", () => {
     await served(1)
     const lines = (await ledger("delivery", "list")).stdout.trimEnd().split("\n")
     assert.strictEqual(lines.length, 3)
-    assert.match(lines[0] ?? "", /^ID +WEBHOOK +STATUS +ATTEMPTS +LAST +NEXT ATTEMPT +CREATED$/)
-    assert.match(lines[1] ?? "", /^dlv_\w+ +whk_\w+ +delivered +1 +200 +– +\d{4}-.* UTC$/)
-    assert.match(lines[2] ?? "", /^dlv_\w+ +whk_\w+ +failed +2 +503 +– +\d{4}-.* UTC$/)
+    assert.match(
+      lines[0] ?? "",
+      /^ID +WEBHOOK +STATUS +ATTEMPTS +LAST +NEXT ATTEMPT +CREATED +DETAIL$/
+    )
+    assert.match(lines[1] ?? "", /^dlv_\w+ +whk_\w+ +delivered +1 +200 +– +\d{4}-.* UTC +–$/)
+    assert.match(lines[2] ?? "", /^dlv_\w+ +whk_\w+ +failed +2 +503 +– +\d{4}-.* UTC +–$/)
   })
 
   it("what waits shows when it is tried next, and what had no answer shows why", async () => {
@@ -178,7 +185,8 @@ describe("delivery list", () => {
     await testEvent()
     await served(1)
     const { stdout } = await ledger("delivery", "list")
-    assert.match(stdout, /pending +1 +reset +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/)
+    const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`
+    assert.match(stdout, new RegExp(`pending +1 +reset +${time} +${time} +other side closed\n`))
   })
 
   it("as JSON it has every attempt and the payload", async () => {
@@ -226,6 +234,86 @@ describe("delivery list", () => {
   })
 })
 
+describe("delivery show", () => {
+  const HOSTILE = "\x1b]0;owned\x07\u009b31m red\u202e\r\nnext\tline"
+
+  it("has every attempt with its outcome, time, detail and answer, and the payload", async () => {
+    receiver.answerNext({ status: 503, body: "out of order" }, (socket) => socket.destroy())
+    const { delivery_id, event_id } = await testEvent()
+    const [request] = await served(2, ONE_RETRY)
+    const lines = (await ledger("delivery", "show", delivery_id)).stdout.split("\n")
+    const shown = lines.join("\n")
+    for (const line of [
+      `id          ${delivery_id}`,
+      `webhook     ${webhook.id}`,
+      `event       ${event_id}`,
+      "status      failed",
+      "  answer  out of order",
+      "  detail  other side closed"
+    ]) {
+      assert.include(lines, line)
+    }
+    const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, \d+ ms`
+    assert.match(shown, new RegExp(`^ended {7}${time.split(",")[0]}$`, "m"))
+    assert.match(shown, new RegExp(`^Attempt 1: 503, ${time}$`, "m"))
+    assert.match(shown, new RegExp(`^Attempt 2: reset, ${time}$`, "m"))
+    const payload = shown.split("Payload:\n")[1] ?? ""
+    assert.deepEqual(JSON.parse(payload), JSON.parse(request?.text ?? ""))
+    assert.include(payload, '\n  "commitment": {\n    "id": "cmt_')
+  })
+
+  it("what waits shows when it is tried next, or that it was not tried yet", async () => {
+    const { delivery_id } = await testEvent()
+    const show = async () => (await ledger("delivery", "show", delivery_id)).stdout
+    assert.include(await show(), "No attempt has ended yet.")
+    receiver.answerNext(500)
+    await served(1)
+    assert.match(await show(), /^next attempt +\d{4}-.* UTC$/m)
+  })
+
+  it("shows nothing to a terminal that a receiver or a payload could command it with", async () => {
+    const unprintable = /[^\n\P{C}]|[\p{Zl}\p{Zp}]/u
+    assert.match(HOSTILE, unprintable)
+    receiver.answerNext({ status: 500, body: `${HOSTILE}${"x".repeat(1_000)}` })
+    const { delivery_id } = await testEvent()
+    await withClient(database.url, (client) =>
+      client.query("update webhook_events set payload = $1", [JSON.stringify({ title: HOSTILE })])
+    )
+    await served(1)
+    await withClient(database.url, (client) =>
+      client.query("update webhook_attempts set detail = $1", [HOSTILE])
+    )
+    const { stdout } = await ledger("delivery", "show", delivery_id)
+    assert.notMatch(stdout, unprintable)
+    assert.match(stdout, /^ {2}detail {2}\ufffd\]0;owned\ufffd+31m red\ufffd next line$/m)
+    assert.match(stdout, /^ {2}answer {2}\ufffd\]0;owned.* next linex{200,300}…$/m)
+    assert.deepEqual(JSON.parse(stdout.split("Payload:\n")[1] ?? ""), { title: HOSTILE })
+    const list = (await ledger("delivery", "list")).stdout
+    assert.notMatch(list, unprintable)
+    assert.include(list, "31m red\ufffd next line")
+  })
+
+  it("as JSON it is the delivery as the list has it", async () => {
+    receiver.answerNext({ status: 500, body: HOSTILE })
+    const { delivery_id } = await testEvent()
+    await served(1)
+    const { json } = await ledger("delivery", "show", delivery_id, "--json")
+    assert.isTrue(json.ok)
+    assert.deepEqual([json.delivery], await deliveries())
+    assert.strictEqual(json.delivery.attempts[0].response, HOSTILE)
+  })
+
+  it.each(["dlv_01h455vb4pex5vsknk084sn02q", "whk_01h455vb4pex5vsknk084sn02q", "\x1b[31m"])(
+    "says that there is none under the id %j",
+    async (id) => {
+      const { isSuccess, stderr } = await ledger("delivery", "show", id)
+      assert.isFalse(isSuccess)
+      assert.match(stderr, /There is no delivery "[^"\p{C}]+"\./u)
+      assert.strictEqual(await refusal("delivery", "show", id), "NOT_FOUND")
+    }
+  )
+})
+
 describe("delivery resend", () => {
   it("sends the same event and bytes again, as another delivery from attempt 1", async () => {
     const { delivery_id } = await testEvent()
@@ -243,6 +331,19 @@ describe("delivery resend", () => {
     const { delivery_id } = await testEvent()
     assert.strictEqual(await refusal("delivery", "resend", delivery_id), "VALIDATION_ERROR")
     assert.strictEqual((await deliveries()).length, 1)
+  })
+
+  it("says when the webhook is disabled, and that it waits", async () => {
+    const { delivery_id } = await testEvent()
+    await servedOne()
+    await ledger("webhook", "update", webhook.id, "--disable")
+    const { stdout } = await ledger("delivery", "resend", delivery_id)
+    assert.include(stdout, "waits until the webhook is enabled")
+    await ledger("webhook", "update", webhook.id, "--enable")
+    await servedOne()
+    const again = await ledger("delivery", "resend", delivery_id)
+    assert.isTrue(again.isSuccess)
+    assert.notInclude(again.stdout, "waits")
   })
 
   it("is refused when the webhook was removed", async () => {
@@ -295,6 +396,7 @@ it.each([
   ["webhook", "rotate"],
   ["webhook", "test"],
   ["delivery", "list"],
+  ["delivery", "show"],
   ["delivery", "resend"],
   ["delivery", "resend-failed"]
 ])("ledger %s %s --help has an example", async (group, command) => {

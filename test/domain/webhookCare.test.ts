@@ -164,6 +164,20 @@ describe("update", () => {
   })
 })
 
+it("nobody finds the webhook or the delivery of another workspace", async () => {
+  await using receiver = await listen(service)
+  await claimOne(service)
+  await receiver.next()
+  await untilEnded(service.database.url)
+  const { id } = await only(receiver)
+  const { token, workspace } = await settings.workspaces.create.mutate({ name: "beside" })
+  const beside = clientOf(service, { "X-Proxy-Token": token.token, "X-Workspace-Id": workspace.id })
+  const { deliveries, webhooks } = beside.settings
+  await assertFails(deliveries.get.query({ id }), "NOT_FOUND", 404, id)
+  await assertFails(webhooks.test.mutate({ id: receiver.id }), "NOT_FOUND", 404, receiver.id)
+  await assertFails(deliveries.list.query({ webhookId: receiver.id }), "NOT_FOUND", 404)
+})
+
 describe("rotate", () => {
   it("signs with both secrets while they overlap, and then with the new one", async () => {
     await using receiver = await listen(service)
@@ -206,7 +220,10 @@ describe("rotate", () => {
 describe("a test event", () => {
   it("is a signed callback of a claim that never was, in the log like any other", async () => {
     await using receiver = await listen(service)
-    const { delivery_id, event_id } = await settings.webhooks.test.mutate({ id: receiver.id })
+    const { delivery_id, event_id, waits } = await settings.webhooks.test.mutate({
+      id: receiver.id
+    })
+    assert.isFalse(waits)
     const request = await receiver.next()
     assertCallback(request)
     assert.strictEqual(request.headers["webhook-id"], event_id)
@@ -219,7 +236,54 @@ describe("a test event", () => {
   })
 })
 
+it("a test event to a disabled webhook waits, and says so", async () => {
+  await using receiver = await listen(service)
+  const { id } = receiver
+  await settings.webhooks.update.mutate({ id, enabled: false })
+  const { delivery_id, event_id, waits } = await settings.webhooks.test.mutate({ id })
+  assert.isTrue(waits)
+  assert.deepInclude(await only(receiver), { id: delivery_id, status: "pending", attempts: [] })
+  await settings.webhooks.update.mutate({ id, enabled: true })
+  assert.strictEqual((await receiver.next()).headers["webhook-id"], event_id)
+})
+
 describe("the log", () => {
+  it("shows one delivery by its id, as the list does", async () => {
+    await using receiver = await listen(service)
+    await claimOne(service)
+    await receiver.next()
+    await untilEnded(service.database.url)
+    const listed = await only(receiver)
+    assert.lengthOf(listed.attempts, 1)
+    assert.deepStrictEqual(await settings.deliveries.get.query({ id: listed.id }), listed)
+  })
+
+  it.each(["dlv_01h455vb4pex5vsknk084sn02q", "cmt_01h455vb4pex5vsknk084sn02q", "", "a\0b"])(
+    "has no delivery %j",
+    async (id) => {
+      const call = settings.deliveries.get.query({ id })
+      await assertFails(call, "NOT_FOUND", 404, "There is no delivery")
+    }
+  )
+
+  it("tells what went wrong in the words of the layer where it did", async () => {
+    await using receiver = await listen(service, {}, { answer: (socket) => socket.destroy() })
+    await claimOne(service)
+    await receiver.next()
+    await until("it has failed", async () => (await only(receiver)).attempts.length === 1)
+    const [attempt] = (await only(receiver)).attempts
+    assert.deepInclude(attempt, { status: null, failure: "reset", detail: "other side closed" })
+  })
+
+  it("has no detail where the status tells it all", async () => {
+    await using receiver = await listen(service, {}, { answer: 503 })
+    await claimOne(service)
+    await receiver.next()
+    await until("it has failed", async () => (await only(receiver)).attempts.length === 1)
+    const [attempt] = (await only(receiver)).attempts
+    assert.deepInclude(attempt, { status: 503, failure: "status", detail: null })
+  })
+
   it("shows every attempt of a delivery that failed", async () => {
     await using receiver = await listen(service)
     receiver.answerNext({ status: 503, body: "later" })
@@ -294,6 +358,28 @@ describe("resend", () => {
     assert.strictEqual(answers.filter(({ status }) => status === "fulfilled").length, 1)
   })
 
+  it("to a disabled webhook waits, and says so", async () => {
+    await using receiver = await listen(service)
+    const failed = await failForGood(receiver)
+    receiver.answer(200)
+    const { id } = receiver
+    const since = failed.created_at
+    await settings.webhooks.update.mutate({ id, enabled: false })
+    const all = await settings.deliveries.resendFailed.mutate({ id, since })
+    assert.isTrue(all.waits)
+    await query(
+      "update webhook_deliveries set status = 'failed', ended_at = due_at where id = $1",
+      [all.delivery_ids[0]]
+    )
+    const { delivery_id, waits } = await settings.deliveries.resend.mutate({ id: failed.id })
+    assert.isTrue(waits)
+    await settings.webhooks.update.mutate({ id, enabled: true })
+    assert.strictEqual((await receiver.next()).headers["webhook-id"], failed.event_id)
+    await untilEnded(service.database.url)
+    assert.deepInclude((await logOf(receiver))[0], { id: delivery_id, status: "delivered" })
+    assert.isFalse((await settings.deliveries.resend.mutate({ id: failed.id })).waits)
+  })
+
   it("of everything that failed since a time", async () => {
     await using receiver = await listen(service)
     const failed = await failForGood(receiver)
@@ -301,10 +387,11 @@ describe("resend", () => {
     const { id } = receiver
     const later = new Date(Date.now() + 60_000).toISOString()
     const none = await settings.deliveries.resendFailed.mutate({ id, since: later })
-    assert.deepStrictEqual(none.delivery_ids, [])
+    assert.deepStrictEqual(none, { delivery_ids: [], waits: false })
     const since = failed.created_at
-    const { delivery_ids } = await settings.deliveries.resendFailed.mutate({ id, since })
+    const { delivery_ids, waits } = await settings.deliveries.resendFailed.mutate({ id, since })
     assert.lengthOf(delivery_ids, 1)
+    assert.isFalse(waits)
     assert.strictEqual((await receiver.next()).headers["webhook-id"], failed.event_id)
     await assertFails(
       settings.deliveries.resendFailed.mutate({ id, since: "yesterday" }),
@@ -404,7 +491,7 @@ describe("retention", () => {
          where id <> (select max(id) from webhook_deliveries)`
       )
       await client.query(
-        `insert into webhook_attempts select workspace_id, id, 1, created_at, 1, 200, null, ''
+        `insert into webhook_attempts select workspace_id, id, 1, created_at, 1, 200, null, null, ''
          from webhook_deliveries where attempts = 1`
       )
     })

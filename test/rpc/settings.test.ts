@@ -28,7 +28,9 @@ it("are for administrators only", async () => {
     () => settings.tokens.issue.mutate({ label: "x" }),
     () => settings.tokens.revoke.mutate({ id: "tok_x" }),
     () => settings.webhooks.list.query(),
-    () => settings.webhooks.remove.mutate({ id: "whk_x" })
+    () => settings.webhooks.remove.mutate({ id: "whk_x" }),
+    () => settings.deliveries.list.query(),
+    () => settings.deliveries.get.query({ id: "dlv_x" })
   ]
   for (const call of calls) await assertFails(call(), "FORBIDDEN", 403, "admin")
 })
@@ -121,11 +123,16 @@ it.each(["", " ", "x".repeat(257), "two\nlines", "a\0b", "\ud800"])(
   }
 )
 
-it("find no token and no webhook under an id that is none", async () => {
+it("find no token, no webhook and no delivery under an id that is none", async () => {
   const { settings } = admin()
+  const calls = [
+    settings.tokens.revoke.mutate,
+    settings.webhooks.remove.mutate,
+    settings.deliveries.resend.mutate
+  ]
   for (const id of ["", "nothing", "'; --", "x".repeat(100_000), "a\0b", "\ud800"]) {
-    for (const { mutate } of [settings.tokens.revoke, settings.webhooks.remove]) {
-      const error: unknown = await mutate({ id }).catch((error: unknown) => error)
+    for (const call of calls) {
+      const error: unknown = await call({ id }).catch((error: unknown) => error)
       assert.instanceOf(error, TRPCClientError, JSON.stringify(id))
       const { data, message } = error as TRPCClientError<AppRouter>
       assert.include(

@@ -89,6 +89,7 @@ export interface AttemptRow {
   readonly duration_ms: number
   readonly http_status: number | null
   readonly failure: string | null
+  readonly detail: string | null
   readonly response: string
 }
 

@@ -197,6 +197,28 @@ describe("a delay", () => {
   })
 })
 
+it.effect("what a layer says that PostgreSQL cannot store is logged all the same", () => {
+  const said = (detail: string): Layer.Layer<WebhookSender> =>
+    Layer.succeed(
+      WebhookSender,
+      WebhookSender.of({ send: () => Effect.succeed({ ...OUTCOME, failure: "tls", detail }) })
+    )
+  const logged = (detail: string) =>
+    Effect.gen(function* () {
+      const workers = yield* DeliveryWorkers
+      const workspaceId = yield* workspaceWith("http://127.0.0.1:8080/")
+      yield* claim(workspaceId)
+      yield* workers.idle
+      return (yield* onlyDelivery(workspaceId)).attempts.map((attempt) => attempt.detail)
+    }).pipe(Effect.provide(replica(said(detail))))
+  return Effect.gen(function* () {
+    assert.deepStrictEqual(yield* logged("DNS:a\0b, \ud800!"), ["DNS:a\ufffdb, \ufffd!"])
+    assert.deepStrictEqual(yield* logged(`${"x".repeat(299)}🚀`), [`${"x".repeat(299)}\ufffd`])
+    assert.deepStrictEqual(yield* logged("x".repeat(10_000)), ["x".repeat(300)])
+    assert.deepStrictEqual(yield* logged(""), [null])
+  })
+})
+
 describe("a claim", () => {
   it.effect("is taken over when its lease has ended, and repeats the number of the attempt", () =>
     Effect.gen(function* () {

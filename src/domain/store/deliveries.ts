@@ -226,6 +226,8 @@ export interface EndedAttempt extends Claim {
   readonly durationMillis: number
   readonly httpStatus: number | null
   readonly failure: string | null
+  /** What went wrong, in words; text that PostgreSQL can store. */
+  readonly detail: string | null
   readonly response: string
   readonly status: "delivered" | "failed" | "pending"
   /** When the next attempt may start; for an ended delivery, when it ended. */
@@ -244,7 +246,7 @@ export const completeAttempts = Effect.fnUntraced(function* (
   const rows = yield* sql<{ id: string }>`
     with ended as materialized (
       select workspace_id::uuid, id, claim_token, attempt, started_at, duration_ms,
-        http_status, failure, response, status, due_at
+        http_status, failure, detail, response, status, due_at
       from unnest(
         ${workspaces}, ${ids}, ${tokens},
         ${integers(attempts.map((attempt) => attempt.attempt))},
@@ -252,19 +254,22 @@ export const completeAttempts = Effect.fnUntraced(function* (
         ${integers(attempts.map((attempt) => attempt.durationMillis))},
         ${texts(attempts.map((attempt) => attempt.httpStatus?.toString() ?? null))},
         ${texts(attempts.map((attempt) => attempt.failure))},
+        ${texts(attempts.map((attempt) => attempt.detail))},
         ${texts(attempts.map((attempt) => attempt.response))},
         ${texts(attempts.map((attempt) => attempt.status))},
         ${times(attempts.map((attempt) => attempt.dueAt))}
       ) as ended (workspace_id, id, claim_token, attempt, started_at, duration_ms,
-        http_status, failure, response, status, due_at)
+        http_status, failure, detail, response, status, due_at)
     ), held as materialized (
       select ended.*
       from webhook_deliveries delivery join ended using (workspace_id, id, claim_token)
       order by delivery.id for update of delivery
     ), logged as (
       insert into webhook_attempts
-        (workspace_id, delivery_id, attempt, started_at, duration_ms, http_status, failure, response)
-      select workspace_id, id, attempt, started_at, duration_ms, http_status::int, failure, response
+        (workspace_id, delivery_id, attempt, started_at, duration_ms,
+          http_status, failure, detail, response)
+      select workspace_id, id, attempt, started_at, duration_ms,
+        http_status::int, failure, detail, response
       from held
     )
     update webhook_deliveries delivery

@@ -13,6 +13,7 @@ export interface LoggedAttempt {
   readonly durationMillis: number
   readonly httpStatus: number | null
   readonly failure: string | null
+  readonly detail: string | null
   readonly response: string
 }
 
@@ -63,7 +64,24 @@ const toLogged = (row: LogRow): LoggedDelivery => ({
   payload: row.payload
 })
 
-/** Deliveries with every attempt, newest first. */
+/** Deliveries with their payload and every attempt. */
+const loggedDeliveries = (sql: SqlClient.SqlClient) => sql`
+  select delivery.*, event.payload,
+    (
+      select coalesce(json_agg(json_build_object(
+        'attempt', attempt.attempt,
+        'startedAt', (extract(epoch from attempt.started_at) * 1000)::bigint,
+        'durationMillis', attempt.duration_ms, 'httpStatus', attempt.http_status,
+        'failure', attempt.failure, 'detail', attempt.detail, 'response', attempt.response
+      ) order by attempt.attempt), '[]')::text
+      from webhook_attempts attempt
+      where attempt.workspace_id = delivery.workspace_id and attempt.delivery_id = delivery.id
+    ) as log
+  from webhook_deliveries delivery
+  join webhook_events event
+    on event.workspace_id = delivery.workspace_id and event.id = delivery.event_id`
+
+/** Newest first. */
 export const listDeliveries = Effect.fnUntraced(function* (
   workspaceId: string,
   filter: DeliveryFilter
@@ -76,24 +94,20 @@ export const listDeliveries = Effect.fnUntraced(function* (
     ...(status === undefined ? [] : [sql`delivery.status = ${status}`])
   ])
   const rows = yield* sql<LogRow>`
-    select delivery.*, event.payload,
-      (
-        select coalesce(json_agg(json_build_object(
-          'attempt', attempt.attempt,
-          'startedAt', (extract(epoch from attempt.started_at) * 1000)::bigint,
-          'durationMillis', attempt.duration_ms, 'httpStatus', attempt.http_status,
-          'failure', attempt.failure, 'response', attempt.response
-        ) order by attempt.attempt), '[]')::text
-        from webhook_attempts attempt
-        where attempt.workspace_id = delivery.workspace_id and attempt.delivery_id = delivery.id
-      ) as log
-    from webhook_deliveries delivery
-    join webhook_events event
-      on event.workspace_id = delivery.workspace_id and event.id = delivery.event_id
+    ${loggedDeliveries(sql)}
     where ${conditions}
     order by delivery.id desc
     limit ${filter.limit} offset ${filter.offset}`
   return rows.map(toLogged)
+})
+
+/** Undefined when the workspace has no such delivery in its log. */
+export const readDelivery = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<LogRow>`
+    ${loggedDeliveries(sql)}
+    where delivery.workspace_id = ${workspaceId}::uuid and delivery.id = ${id}`
+  return rows.map(toLogged)[0]
 })
 
 /** Deliveries that can be sent again: by id, or all that failed since a time. */

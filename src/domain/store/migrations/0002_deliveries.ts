@@ -79,6 +79,7 @@ const STATEMENTS = [
     duration_ms integer not null,
     http_status integer,
     failure text,
+    detail text,
     response text not null,
     primary key (workspace_id, delivery_id, attempt)
   )`
