@@ -1,6 +1,6 @@
 // Delivery of webhooks: takes what the write path hands over, looks into the outbox for everything
 // else, sends through the endpoint actors, keeps its claims alive, and gives back what it cannot end.
-import { Context, type Duration, Effect, Latch, Layer } from "effect"
+import { Context, type Duration, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type ClaimedDelivery, DeliveryHandoff } from "../domain/deliveryHandoff.ts"
 import { LedgerClock } from "../domain/ledgerClock.ts"
@@ -17,6 +17,7 @@ import { recordAttempt } from "./deliveryMetrics.ts"
 import { type EndpointActors, makeEndpointActors } from "./endpointActors.ts"
 import { TAKEN_AT_ONCE } from "./endpointQueue.ts"
 import { type Holding, makeHolding } from "./holding.ts"
+import { Outlook } from "./outlook.ts"
 import { retrySchedule } from "./retryPolicy.ts"
 import type { WebhookSender } from "./sendWebhook.ts"
 
@@ -63,20 +64,22 @@ type WorkerServices = SqlClient.SqlClient | LedgerClock | WebhookSender
 const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
   const services = yield* Effect.context<WorkerServices>()
   const holding = yield* makeHolding
-  const outlook: Outlook = {
-    stopping: false,
-    mayHaveMore: new Set(),
-    wake: Latch.makeUnsafe()
-  }
+  const outlook = new Outlook()
   const attempt = yield* makeAttempt(options, holding, outlook)
-  const actors: EndpointActors = yield* makeEndpointActors((delivery, answered) =>
-    attempt(delivery, (isTimeout) => {
-      answered(isTimeout)
-      const { id } = delivery.endpoint
-      // What it had no room for at the last look is still in the outbox.
-      if (outlook.mayHaveMore.has(id) && actors.hasRoom(id)) lookAgain(outlook)
-    })
-  )
+  const actors: EndpointActors = yield* makeEndpointActors({
+    attempt: (delivery, answered) =>
+      attempt(delivery, (isTimeout) => {
+        answered(isTimeout)
+        const { id } = delivery.endpoint
+        // What it had no room for at the last look is still in the outbox.
+        if (outlook.wasBusy(id) && actors.hasRoom(id)) outlook.again()
+      }),
+    giveBack: (deliveries) => {
+      for (const { id } of deliveries) holding.drop(id)
+      // What cannot be given back now is free when its lease has ended.
+      return Effect.ignore(giveBack(deliveries), { log: "Warn" })
+    }
+  })
   yield* Effect.addFinalizer(() => {
     outlook.stopping = true
     return actors.idle.pipe(Effect.timeoutOption(STOP_TIMEOUT))
@@ -88,7 +91,7 @@ const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
   const handOver = (deliveries: ReadonlyArray<ClaimedDelivery>, more: boolean) => {
     holding.add(deliveries)
     actors.add(deliveries)
-    if (more) lookAgain(outlook)
+    if (more) outlook.again()
   }
 
   const context = Context.make(DeliveryWorkers, {
@@ -97,27 +100,12 @@ const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
   }).pipe(
     Context.add(DeliveryHandoff, {
       replicaId: holding.replicaId,
-      room: actors.roomForFirst,
+      room: (endpointId) => (holding.room > 0 ? actors.roomForFirst(endpointId) : 0),
       handOver
     })
   )
   return { context, lookAndWait, heartbeat: holding.renew }
 })
-
-/** What the workers know of the outbox and of the service's life. */
-interface Outlook {
-  stopping: boolean
-  /** Endpoints that had enough to do at the last look, which so took nothing for them. */
-  mayHaveMore: Set<string>
-  /** Opened when it is time to look again. */
-  readonly wake: Latch.Latch
-}
-
-const lookAgain = ({ mayHaveMore, wake }: Outlook) => {
-  // Until that look is done nobody else need ask for one.
-  mayHaveMore.clear()
-  Latch.openUnsafe(wake)
-}
 
 /** One attempt to its end, its logging included. */
 const makeAttempt = Effect.fnUntraced(function* (
@@ -138,9 +126,10 @@ const makeAttempt = Effect.fnUntraced(function* (
         answered(ended.failure === "timeout")
         yield* complete(ended)
         yield* recordAttempt(ended)
-        if (yield* isDueSoon(ended)) lookAgain(outlook)
+        if (yield* isDueSoon(ended)) outlook.again()
       }
       holding.drop(delivery.id)
+      if (outlook.isFull && holding.room >= CLAIMED_AT_ONCE) outlook.again()
     },
     Effect.orDie,
     (sending, delivery) =>
@@ -163,13 +152,14 @@ const lookIntoOutbox = Effect.fnUntraced(function* (
   outlook: Outlook,
   actors: EndpointActors
 ) {
-  const now = yield* (yield* LedgerClock).now
   const busyEndpoints = actors.busy()
-  const { replicaId } = holding
+  outlook.begin(busyEndpoints)
+  outlook.isFull = holding.room < CLAIMED_AT_ONCE
+  if (holding.room === 0) return 0
   const claim = claimDue({
-    replicaId,
-    now,
-    most: CLAIMED_AT_ONCE,
+    replicaId: holding.replicaId,
+    now: yield* (yield* LedgerClock).now,
+    most: Math.min(CLAIMED_AT_ONCE, holding.room),
     perEndpoint: TAKEN_AT_ONCE,
     busyEndpoints
   })
@@ -177,24 +167,20 @@ const lookIntoOutbox = Effect.fnUntraced(function* (
   const claimed = yield* Effect.uninterruptible(
     Effect.tap(claim, (deliveries) => Effect.sync(() => holding.add(deliveries)))
   )
-  // What was claimed is followed by another look, which finds its endpoints busy if they are.
-  outlook.mayHaveMore = new Set(busyEndpoints)
   actors.add(claimed)
   return claimed.length
 })
 
 /** Looks, and when nothing was due waits until something is, or is handed over, or a while. */
-const look = <E>(deliverDue: Effect.Effect<number, E>, { wake }: Outlook) =>
+const look = <E>(deliverDue: Effect.Effect<number, E>, outlook: Outlook) =>
   Effect.gen(function* () {
-    // Closed before looking, so that what is handed over meanwhile is not missed.
-    yield* Latch.close(wake)
     const clock = yield* LedgerClock
     const lookedAt = yield* clock.now
     if ((yield* deliverDue) > 0) return
     const next = (yield* nextDueAfter(lookedAt)) ?? Number.POSITIVE_INFINITY
     const wait = next - (yield* clock.now)
     const pause = Math.min(LOOK_INTERVAL_MILLISECONDS, Math.max(wait, 10))
-    yield* Effect.raceFirst(Latch.await(wake), Effect.sleep(pause))
+    yield* Effect.raceFirst(outlook.asked, Effect.sleep(pause))
   }).pipe(
     Effect.catchCause((cause) =>
       Effect.logWarning("The outbox could not be looked into", cause).pipe(

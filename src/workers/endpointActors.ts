@@ -18,14 +18,19 @@ export interface EndpointActors {
   readonly idle: Effect.Effect<void>
 }
 
-/**
- * Makes one attempt to its end, its logging included. It says when it has been answered: from then on
- * its place is free for another one.
- */
-export type Attempt<R> = (
-  delivery: ClaimedDelivery,
-  answered: (isTimeout: boolean) => void
-) => Effect.Effect<void, never, R>
+/** What the actors have done. */
+export interface EndpointWork<R> {
+  /**
+   * Makes one attempt to its end, its logging included. It says when it has been answered: from then
+   * on its place is free for another one.
+   */
+  readonly attempt: (
+    delivery: ClaimedDelivery,
+    answered: (isTimeout: boolean) => void
+  ) => Effect.Effect<void, never, R>
+  /** Gives back what need not be held: it stays due. */
+  readonly giveBack: (deliveries: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void, never, R>
+}
 
 class EndpointActor {
   readonly queue = new EndpointQueue()
@@ -40,7 +45,10 @@ class EndpointActor {
   readonly untilAwake = Latch.await(this.#awake)
 }
 
-export const makeEndpointActors = Effect.fnUntraced(function* <R>(attempt: Attempt<R>) {
+export const makeEndpointActors = Effect.fnUntraced(function* <R>({
+  attempt,
+  giveBack
+}: EndpointWork<R>) {
   const fibers = yield* FiberSet.make()
   const run = yield* FiberSet.runtime(fibers)<R>()
   const actors = new Map<string, EndpointActor>()
@@ -52,6 +60,8 @@ export const makeEndpointActors = Effect.fnUntraced(function* <R>(attempt: Attem
       isAnswered = true
       queue.answered(isTimeout)
       places.leave(kindOf(delivery))
+      const shed = queue.shed()
+      if (shed.length > 0) run(giveBack(shed))
       wake()
     }
     const ended = Effect.sync(() => {

@@ -5,8 +5,6 @@ import type { ClaimedDelivery } from "../domain/deliveryHandoff.ts"
 
 /** Requests to one endpoint that may be under way at once, on this replica. */
 export const IN_FLIGHT_PER_ENDPOINT = 4
-/** The same for an endpoint that let the last request time out: it shall not fill the places of all. */
-export const IN_FLIGHT_AFTER_TIMEOUT = 1
 /**
  * Answered requests to one endpoint whose attempts need not be logged yet for the next to start. What
  * is not logged when a replica is killed is sent again.
@@ -14,6 +12,12 @@ export const IN_FLIGHT_AFTER_TIMEOUT = 1
 export const UNLOGGED_PER_ENDPOINT = 16
 /** Deliveries that this replica holds for one endpoint at the most: what may start soon. */
 export const HELD_PER_ENDPOINT = 64
+/**
+ * Both for an endpoint that let its last request time out, until it answers one in time: it shall not
+ * fill the places of all, and what it keeps waiting is not worth holding.
+ */
+export const IN_FLIGHT_AFTER_TIMEOUT = 1
+export const HELD_AFTER_TIMEOUT = 4
 /** One look into the outbox takes so many for one endpoint at the most, when there is room for them. */
 export const TAKEN_AT_ONCE = 32
 
@@ -24,7 +28,8 @@ export class EndpointQueue {
   readonly #busy = new Set<string>()
   #inFlight = 0
   #unlogged = 0
-  #mayBeInFlight = IN_FLIGHT_PER_ENDPOINT
+  /** The last request timed out. */
+  #hangs = false
 
   add(delivery: ClaimedDelivery): void {
     if (delivery.attempts > 0) this.#retries.push(delivery)
@@ -36,7 +41,8 @@ export class EndpointQueue {
    * for a place among the requests of all endpoints.
    */
   next(take: (delivery: ClaimedDelivery) => boolean = () => true): ClaimedDelivery | undefined {
-    if (this.#inFlight >= this.#mayBeInFlight) return undefined
+    const most = this.#hangs ? IN_FLIGHT_AFTER_TIMEOUT : IN_FLIGHT_PER_ENDPOINT
+    if (this.#inFlight >= most) return undefined
     if (this.#unlogged >= UNLOGGED_PER_ENDPOINT) return undefined
     const first = this.#first.findIndex((delivery) => !this.#busy.has(delivery.commitmentId))
     const [waiting, index] = first === -1 ? [this.#retries, 0] : [this.#first, first]
@@ -52,7 +58,7 @@ export class EndpointQueue {
   answered(isTimeout = false): void {
     this.#inFlight -= 1
     this.#unlogged += 1
-    this.#mayBeInFlight = isTimeout ? IN_FLIGHT_AFTER_TIMEOUT : IN_FLIGHT_PER_ENDPOINT
+    this.#hangs = isTimeout
   }
 
   /** The attempt of the answered request is logged: the next one for its commitment may start. */
@@ -65,13 +71,24 @@ export class EndpointQueue {
     return this.#first.length + this.#retries.length + this.#inFlight + this.#unlogged === 0
   }
 
+  /** Takes out what waits and is more than should be held: the last of it. */
+  shed(): ReadonlyArray<ClaimedDelivery> {
+    const kept = Math.max(0, this.#mayHold - this.#inFlight)
+    const retries = this.#retries.splice(Math.max(0, kept - this.#first.length))
+    return [...this.#first.splice(kept), ...retries]
+  }
+
   get room(): number {
     const held = this.#first.length + this.#retries.length + this.#inFlight
-    return Math.max(0, HELD_PER_ENDPOINT - held)
+    return Math.max(0, this.#mayHold - held)
   }
 
   /** Retries that wait do not count: a first attempt goes before them. */
   get roomForFirst(): number {
-    return Math.max(0, HELD_PER_ENDPOINT - this.#first.length - this.#inFlight)
+    return Math.max(0, this.#mayHold - this.#first.length - this.#inFlight)
+  }
+
+  get #mayHold(): number {
+    return this.#hangs ? HELD_AFTER_TIMEOUT : HELD_PER_ENDPOINT
   }
 }

@@ -7,6 +7,8 @@ import type { ClaimedDelivery } from "../domain/deliveryHandoff.ts"
 import { LedgerClock } from "../domain/ledgerClock.ts"
 import { giveBack, renewClaims } from "../domain/store/deliveries.ts"
 
+/** For all endpoints together: four times what may be under way. */
+const HELD_IN_ALL = 4_096
 /** What was held for longer is looked at again before it is sent: its endpoint may be gone. */
 const FRESH_MILLISECONDS = 250
 
@@ -42,6 +44,10 @@ export const makeHolding = Effect.gen(function* () {
   return {
     replicaId: randomUUID() as string,
     renew,
+    /** How many more may be held: what is held is renewed every few seconds. */
+    get room() {
+      return Math.max(0, HELD_IN_ALL - held.size)
+    },
     has: (delivery: ClaimedDelivery) => held.get(delivery.id)?.claimToken === delivery.claimToken,
     isFresh: (delivery: ClaimedDelivery) =>
       performance.now() - (since.get(delivery) ?? 0) <= FRESH_MILLISECONDS,

@@ -173,6 +173,23 @@ describe("an idle service looks into the outbox now and then", () => {
   })
 })
 
+describe("a receiver that lets requests time out", () => {
+  it("keeps a few deliveries waiting on this replica, the others are free for any", async () => {
+    await using impatient = await startService({ env: { LEDGER_WEBHOOK_TIMEOUT: "1 second" } })
+    const receiver = await listen(impatient, {}, { answer: FOREVER })
+    const claimed = async () => {
+      const rows = await readDeliveries(impatient.database.url)
+      return rows.filter((row) => row.claimed_by !== null).length
+    }
+    await Promise.all(Array.from({ length: 40 }, () => claimOne(impatient)))
+    await receiver.take(IN_FLIGHT)
+    assert.isAbove(await claimed(), IN_FLIGHT)
+    await until("all but a few are free", async () => (await claimed()) <= IN_FLIGHT)
+    assert.isBelow(receiver.received.length, 20, "they were free before they had been tried")
+    await receiver.stop()
+  })
+})
+
 describe("bad neighbours", () => {
   const listenFive = (options: Parameters<typeof listen>[2] = {}) =>
     Promise.all(Array.from({ length: 5 }, () => listen(service, {}, options)))

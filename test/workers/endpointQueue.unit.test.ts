@@ -4,6 +4,7 @@ import { assert, describe, it } from "vitest"
 import type { ClaimedDelivery } from "../../src/domain/deliveryHandoff.ts"
 import {
   EndpointQueue,
+  HELD_AFTER_TIMEOUT,
   HELD_PER_ENDPOINT,
   IN_FLIGHT_PER_ENDPOINT,
   UNLOGGED_PER_ENDPOINT
@@ -137,6 +138,29 @@ describe("an endpoint's queue", () => {
     assert.strictEqual(queue.room, 0)
     for (const _ of started) queue.answered()
     assert.strictEqual(queue.room, 1)
+  })
+
+  it("that lets a request time out gives up what waits beyond a few, retries first", () => {
+    const firsts = ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => delivery(name))
+    const retry = delivery("i", 1)
+    const queue = queueOf(...firsts, retry)
+    drain(queue)
+    assert.deepStrictEqual(queue.shed(), [], "nothing timed out yet")
+    queue.answered(true)
+    assert.deepStrictEqual(queue.shed(), [...firsts.slice(5), retry])
+    assert.deepStrictEqual([queue.room, queue.roomForFirst], [0, 0])
+    assert.deepStrictEqual(queue.shed(), [])
+  })
+
+  it("keeps retries when there is room for them", () => {
+    const first = delivery("a")
+    const retries = ["b", "c", "d", "e"].map((name) => delivery(name, 1))
+    const queue = queueOf(first, ...retries)
+    assert.strictEqual(queue.next(), first)
+    queue.answered(true)
+    assert.deepStrictEqual(queue.shed(), [])
+    assert.strictEqual(queue.next(), retries[0])
+    assert.strictEqual(HELD_AFTER_TIMEOUT, 4)
   })
 
   it("is empty when the last attempt is logged", () => {
