@@ -34,11 +34,16 @@ const statusOf = (refusal: Refusal) =>
 export const errorBody = (refusal: Refusal): string =>
   JSON.stringify({ success: false, error: { code: refusal._tag, message: refusal.message } })
 
-/** A body that is longer is not read to its end for the sake of keeping the connection. */
-const UNREAD_BYTES_TOLERATED = 64 * 1024
+/**
+ * So much of a body is let past after a refusal: a connection that is closed while its client still
+ * writes may lose the answer. A body that is longer is not read for the sake of it.
+ */
+const UNREAD_BYTES_TOLERATED = 1024 * 1024
 
 export const leavesMuchUnread = (request: IncomingMessage): boolean => {
   if (request.complete || request.readableEnded) return false
+  // Whether a body that waited for 100-continue still comes is the client's choice.
+  if (request.headers.expect !== undefined) return true
   const length = request.headers["content-length"]
   if (length !== undefined) return Number(length) > UNREAD_BYTES_TOLERATED
   return request.headers["transfer-encoding"] !== undefined

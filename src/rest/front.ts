@@ -18,7 +18,7 @@ import { requireWorkspaceNamed } from "../domain/performOperation.ts"
 import type { RunDomain } from "../rpc/context.ts"
 import { errorOfTRPC } from "../rpc/errors.ts"
 import { makeAdapter } from "./adapter.ts"
-import { parseJson, readBodyText } from "./body.ts"
+import { parseJson, type RequestBody } from "./body.ts"
 import { MethodNotAllowed, type Refusal, writeError, writeJson } from "./envelope.ts"
 import { parseQuery } from "./queryParameters.ts"
 import { type FrontOptions, headerText, makeContext } from "./requestContext.ts"
@@ -38,11 +38,12 @@ export const makeFront = (options: FrontOptions) => {
   const handleTrpc = makeTrpcHandler(options)
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const received = options.receiveBody(request, response)
     if (options.isStopping()) throw unavailable("The service is stopping.")
     requireWellFormed(request, options.behindProxy)
     const target = parseTarget(request.url ?? "")
     if (Result.isSuccess(target) && target.success.segments[0] === TRPC_SEGMENT) {
-      return handleTrpc(request, response)
+      return handleTrpc(request, response, received)
     }
     const isOps =
       request.method === "POST" &&
@@ -55,7 +56,7 @@ export const makeFront = (options: FrontOptions) => {
     )
     const body =
       match.route === ROUTES.ops
-        ? await readOperation(request, response, authentication)
+        ? await readOperation(request, received, authentication)
         : undefined
     const context = makeContext(request, response, authentication.caller, run)
     const { method } = match.route
@@ -66,10 +67,10 @@ export const makeFront = (options: FrontOptions) => {
 
   const readOperation = async (
     request: IncomingMessage,
-    response: ServerResponse,
+    received: RequestBody,
     { byBearer }: Authentication
   ): Promise<JsonObject> => {
-    const body = parseJson(await readBodyText(request, response, options.maxBodyBytes))
+    const body = parseJson(await received.text())
     if (!isJsonObject(body)) {
       throw new InvalidRequest({ message: "The request body must be a JSON object." })
     }

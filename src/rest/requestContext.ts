@@ -3,10 +3,11 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Caller } from "../domain/authenticate.ts"
 import { InvalidRequest } from "../domain/errors.ts"
 import type { RpcContext, RunDomain } from "../rpc/context.ts"
+import type { ReceiveBody } from "./body.ts"
 
 export interface FrontOptions {
   readonly run: RunDomain
-  readonly maxBodyBytes: number
+  readonly receiveBody: ReceiveBody
   /** Behind a proxy that ends TLS, requests must say that they came by HTTPS. */
   readonly behindProxy: boolean
   readonly isStopping: () => boolean

@@ -7,6 +7,7 @@ import { Data, Effect, type Scope } from "effect"
 import { InvalidRequest } from "../domain/errors.ts"
 import type { LedgerServices } from "../domain/ledger.ts"
 import { makeRunDomain } from "../rpc/context.ts"
+import { makeBodyReceiver } from "./body.ts"
 import { rawError } from "./envelope.ts"
 import { makeFront } from "./front.ts"
 
@@ -46,7 +47,7 @@ export const serve = Effect.fnUntraced(function* (
   const state = { stopping: false }
   const front = makeFront({
     run,
-    maxBodyBytes: options.maxBodyBytes,
+    receiveBody: makeBodyReceiver(options.maxBodyBytes),
     behindProxy: options.behindProxy,
     isStopping: () => state.stopping
   })

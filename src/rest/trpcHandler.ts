@@ -9,7 +9,7 @@ import { Authenticator, type Caller } from "../domain/authenticate.ts"
 import type { LedgerError } from "../domain/errors.ts"
 import { errorOfTRPC, HTTP_STATUS, TRPC_CODE } from "../rpc/errors.ts"
 import { appRouter } from "../rpc/router.ts"
-import { readBodyText } from "./body.ts"
+import type { RequestBody } from "./body.ts"
 import { COMMON_HEADERS, leavesMuchUnread, MethodNotAllowed, writeJson } from "./envelope.ts"
 import { type FrontOptions, headerText, makeContext } from "./requestContext.ts"
 
@@ -18,10 +18,10 @@ const TRPC_PREFIX = `/${TRPC_SEGMENT}/`
 const ALLOWED = "GET, POST"
 
 export const makeTrpcHandler = (options: FrontOptions) => {
-  const { maxBodyBytes, run } = options
+  const { run } = options
 
   /** Authentication, then the method, then the body: before tRPC looks at anything. */
-  const check = async (request: IncomingMessage, response: ServerResponse): Promise<Caller> => {
+  const check = async (request: IncomingMessage, received: RequestBody): Promise<Caller> => {
     const token = headerText(request, "x-proxy-token")
     const workspaceId = headerText(request, "x-workspace-id")
     const caller = await run(
@@ -31,15 +31,19 @@ export const makeTrpcHandler = (options: FrontOptions) => {
     if (!ALLOWED.split(", ").includes(method)) throw new MethodNotAllowed(method, ALLOWED)
     if (method === "POST") {
       // tRPC takes a text from here and does not read the request itself.
-      Object.assign(request, { body: await readBodyText(request, response, maxBodyBytes) })
+      Object.assign(request, { body: await received.text() })
     }
     return caller
   }
 
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    received: RequestBody
+  ): Promise<void> => {
     let caller: Caller
     try {
-      caller = await check(request, response)
+      caller = await check(request, received)
     } catch (error) {
       return writeRefusal(request, response, error)
     }

@@ -64,7 +64,7 @@ export const assertErrorBody = (body: any): void => {
 }
 
 /** The operation succeeded: exactly the spec's three fields. Gives the id of its record. */
-export const assertPerformed = (reply: Reply): string => {
+export const assertPerformed = (reply: Pick<Reply, "status" | "body">): string => {
   assert.strictEqual(reply.status, 200, JSON.stringify(reply.body))
   assert.deepStrictEqual(Object.keys(reply.body), ["success", "op_id", "record_id"])
   assert.strictEqual(reply.body.success, true)

@@ -1,6 +1,8 @@
 // HTTP as bytes, for requests that no well-behaved client can send. Writes to a socket exactly what it
 // is given, and reads every answer that comes back.
+import { once } from "node:events"
 import * as net from "node:net"
+import * as tls from "node:tls"
 import { AUTHENTICATION } from "./service.ts"
 
 export interface RawReply {
@@ -26,6 +28,15 @@ interface RawOptions {
   readonly afterFirst?: string | Buffer
 }
 
+/** An open socket to the service: by TCP, or by TLS where its address says so. */
+export const connectTo = (baseUrl: string): net.Socket => {
+  const { hostname, port, protocol } = new URL(baseUrl)
+  const address = { host: hostname, port: Number(port) }
+  return protocol === "https:"
+    ? tls.connect({ ...address, rejectUnauthorized: false })
+    : net.connect(address)
+}
+
 /** Longer than any answer takes, and shorter than a test's patience. */
 const PATIENCE_MILLISECONDS = 5_000
 
@@ -36,8 +47,7 @@ export const exchange = (
   options: RawOptions = {}
 ): Promise<RawExchange> =>
   new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(baseUrl)
-    const socket = net.connect({ host: hostname, port: Number(port) })
+    const socket = connectTo(baseUrl)
     let received = Buffer.alloc(0)
     let continued = false
     const finish = (closed: boolean) => {
@@ -49,10 +59,8 @@ export const exchange = (
       socket.destroy()
       reject(new Error(`no answer; received ${JSON.stringify(received.toString("latin1"))}`))
     }, PATIENCE_MILLISECONDS)
-    socket.on("connect", () => {
-      socket.write(bytes)
-      if (options.end === true) socket.end()
-    })
+    socket.write(bytes)
+    if (options.end === true) socket.end()
     socket.on("data", (chunk) => {
       received = Buffer.concat([received, chunk])
       const count = parseReplies(received).length
@@ -70,11 +78,52 @@ export const exchange = (
 /** Writes the bytes and keeps the connection. Gives the way to drop it without reading anything. */
 export const leaveOpen = (baseUrl: string, bytes: string | Buffer): Promise<() => void> =>
   new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(baseUrl)
-    const socket = net.connect({ host: hostname, port: Number(port) })
+    const socket = connectTo(baseUrl)
     socket.on("error", reject)
     socket.write(bytes, () => resolve(() => socket.resetAndDestroy()))
   })
+
+export interface Talk {
+  /** The next answer, `100 Continue` too. Rejects when the connection ends without it. */
+  readonly reply: () => Promise<RawReply>
+  readonly write: (bytes: string | Buffer) => void
+  /** Shuts down the writing side. */
+  readonly end: () => void
+  /** Resets the connection. */
+  readonly leave: () => void
+  /** Resolves when the service has closed the connection; its own side stays open until then. */
+  readonly ended: Promise<void>
+}
+
+/** A connection on which a request is sent piece by piece. It ends only when somebody ends it. */
+export const startTalk = (baseUrl: string, bytes: string | Buffer): Talk => {
+  const socket = connectTo(baseUrl)
+  let received = Buffer.alloc(0)
+  let given = 0
+  socket.on("data", (chunk) => {
+    received = Buffer.concat([received, chunk])
+  })
+  const closed = once(socket, "close").catch(() => undefined)
+  const reply = async (): Promise<RawReply> => {
+    for (;;) {
+      const next = parseReplies(received)[given]
+      if (next !== undefined) {
+        given += 1
+        return next
+      }
+      if (socket.destroyed) throw new Error(`no answer: ${received.toString("latin1")}`)
+      await Promise.race([once(socket, "data"), closed])
+    }
+  }
+  socket.write(bytes)
+  return {
+    reply,
+    write: (more) => socket.write(more),
+    end: () => socket.end(),
+    leave: () => socket.resetAndDestroy(),
+    ended: closed.then(() => {})
+  }
+}
 
 const END_OF_HEAD = "\r\n\r\n"
 
