@@ -12,7 +12,8 @@ import * as Ledger from "./domain/ledger.ts"
 import { ReceiverPolicy } from "./domain/receiverPolicy.ts"
 import * as Database from "./platform/database.ts"
 import { localCertificate } from "./platform/localCertificate.ts"
-import { serveOperations } from "./rest/operationsPort.ts"
+import { serveOperations, takeOperationsPort } from "./rest/operationsPort.ts"
+import { type TakenPort, takePort } from "./rest/port.ts"
 import { serve } from "./rest/server.ts"
 import { PROGRAM_VERSION } from "./version.ts"
 import { DeliveryWorkers } from "./workers/deliveryWorkers.ts"
@@ -29,26 +30,52 @@ export class ServiceAddress extends Context.Service<
   }
 >()("workspace-ledger/ServiceAddress") {}
 
+/** The ports that the settings name, ours from the start on. */
+class Ports extends Context.Service<
+  Ports,
+  { readonly main: TakenPort; readonly operations: TakenPort | undefined }
+>()("workspace-ledger/Ports") {}
+
+/** Before the database: a start that finds its port in use leaves nothing behind. */
+const ports = Layer.effect(
+  Ports,
+  Effect.gen(function* () {
+    const { host, operationsPort, port } = yield* Configuration
+    const main = yield* takePort({ host, port, problemOf: portProblem(host, port) })
+    const operations =
+      operationsPort === undefined ? undefined : yield* takeOperationsPort(operationsPort)
+    return Ports.of({ main, operations })
+  })
+)
+
+const portProblem = (host: string, port: number) => (error: NodeJS.ErrnoException) => {
+  switch (error.code) {
+    case "EADDRINUSE":
+      return `Port ${port} of ${host} is in use already. Set LEDGER_PORT to another one.`
+    case "EACCES":
+      return `This user may not listen on port ${port} of ${host}. Set LEDGER_PORT to another one.`
+    default:
+      return `The service cannot listen on port ${port} of ${host}. Check LEDGER_HOST and LEDGER_PORT.`
+  }
+}
+
 const doors = Layer.effect(
   ServiceAddress,
   Effect.gen(function* () {
     const settings = yield* Configuration
+    const { main, operations } = yield* Ports
     const access = yield* prepareAccess(settings)
     const { caFile, tls } = yield* readTls(settings)
-    const address = yield* serve({
-      host: settings.host,
-      port: settings.port,
-      tls,
-      maxBodyBytes: settings.maxBodyBytes,
-      behindProxy: settings.behindProxy
-    })
+    const { behindProxy, maxBodyBytes } = settings
+    yield* serve({ port: main, tls, maxBodyBytes, behindProxy })
+    if (operations !== undefined) yield* serveOperations(operations)
     const operationsUrl =
-      settings.operationsPort === undefined
-        ? undefined
-        : yield* serveOperations(settings.operationsPort)
-    const baseUrl = baseUrlOf(settings, address)
+      operations === undefined ? undefined : `http://127.0.0.1:${operations.address.port}`
+    const baseUrl = baseUrlOf(settings, main.address)
     yield* Console.log(`listening on ${baseUrl}`)
     yield* announceAccess(settings, access, { baseUrl, caFile })
+    // The last to be made is the first to go.
+    yield* Effect.addFinalizer(() => Console.log("stopping"))
     return ServiceAddress.of({ baseUrl, operationsUrl, caFile })
   })
 )
@@ -72,6 +99,7 @@ const ledger = Layer.unwrap(
 export const layer = doors.pipe(
   Layer.provideMerge(ledger),
   Layer.provideMerge(Database.layerForService),
+  Layer.provide(ports),
   Layer.provideMerge(Configuration.layer)
 )
 

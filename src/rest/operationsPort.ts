@@ -1,13 +1,12 @@
 // The operations port (LEDGER_OPS_PORT): plain HTTP on loopback for those who run the service, with
 // no data of workspaces: is it alive, is it ready, and its metrics.
 import * as http from "node:http"
-import type { AddressInfo } from "node:net"
 import { Effect, Exit, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
 import type { LedgerClock } from "../domain/ledgerClock.ts"
 import { measureDeliveries } from "../domain/ledgerMetrics.ts"
-import { ListenError } from "./server.ts"
+import { type TakenPort, takePort } from "./port.ts"
 
 type Services = SqlClient.SqlClient | LedgerClock
 
@@ -44,11 +43,26 @@ const answers = {
 
 const NOTHING: Answer = { status: 404, type: TEXT, body: "try /healthz, /readyz or /metrics\n" }
 
-/** Listens on 127.0.0.1 until the scope closes; answers its address. */
+/** Takes the operations port, which is always on loopback. */
+export const takeOperationsPort = (port: number) =>
+  takePort({
+    host: "127.0.0.1",
+    port,
+    problemOf: () =>
+      `The operations port ${port} of 127.0.0.1 cannot be opened. Set LEDGER_OPS_PORT to another one.`
+  })
+
+/** Answers on the port until the scope closes. */
 export const serveOperations = Effect.fnUntraced(function* (
+<<<<<<< HEAD
   port: number
 ): Effect.fn.Return<string, ListenError, Services | Scope.Scope> {
   const runPromise = Effect.runPromiseWith(yield* Effect.context<Services>())
+=======
+  port: TakenPort
+): Effect.fn.Return<void, never, SqlClient.SqlClient | Scope.Scope> {
+  const runPromise = Effect.runPromiseWith(yield* Effect.context<SqlClient.SqlClient>())
+>>>>>>> Ports are taken first, and a stop says that it stops
   const server = http.createServer((request, response) => {
     const [path = ""] = (request.url ?? "").split("?", 1)
     const known = Object.hasOwn(answers, path) ? answers[path as keyof typeof answers] : undefined
@@ -56,17 +70,7 @@ export const serveOperations = Effect.fnUntraced(function* (
       response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" }).end(body)
     })
   })
-  const listen = Effect.callback<string, ListenError>((resume) => {
-    server.once("error", () => {
-      const message = `The operations port ${port} of 127.0.0.1 cannot be opened. Set LEDGER_OPS_PORT to another one.`
-      resume(Effect.fail(new ListenError({ message })))
-    })
-    server.listen({ host: "127.0.0.1", port }, () => {
-      const { port: opened } = server.address() as AddressInfo
-      resume(Effect.succeed(`http://127.0.0.1:${opened}`))
-    })
-  })
-  return yield* Effect.acquireRelease(listen, () =>
+  yield* Effect.acquireRelease(port.handTo(server), () =>
     Effect.sync(() => {
       server.close()
       server.closeAllConnections()

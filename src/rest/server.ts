@@ -2,26 +2,23 @@
 // dropping an answer.
 import * as http from "node:http"
 import * as https from "node:https"
-import type { AddressInfo, Socket } from "node:net"
-import { Data, Effect, type Scope } from "effect"
+import type { Socket } from "node:net"
+import { Effect, Schedule, type Scope } from "effect"
 import { InvalidRequest } from "../domain/errors.ts"
 import type { LedgerServices } from "../domain/ledger.ts"
 import { makeRunDomain } from "../rpc/context.ts"
 import { makeBodyReceiver } from "./body.ts"
 import { rawError } from "./envelope.ts"
 import { makeFront } from "./front.ts"
+import { ListenError, type TakenPort } from "./port.ts"
 
 export interface ServerOptions {
-  readonly host: string
-  readonly port: number
+  readonly port: TakenPort
   /** PEM texts; undefined: plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   readonly maxBodyBytes: number
   readonly behindProxy: boolean
 }
-
-/** The service cannot listen where it was told to. */
-export class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
 
 const HTTP_OPTIONS: http.ServerOptions = {
   // The front answers a request without Host itself, in the spec's envelope.
@@ -37,12 +34,12 @@ const HTTP_OPTIONS: http.ServerOptions = {
 const STOP_TIMEOUT = "2 seconds"
 
 /**
- * Listens until the scope closes; then no connection is accepted, what is under way is answered, and
- * the rest is closed. Answers the address that it listens on.
+ * Answers on the port until the scope closes; then no connection is accepted, what is under way is
+ * answered, and the rest is closed.
  */
 export const serve = Effect.fnUntraced(function* (
   options: ServerOptions
-): Effect.fn.Return<AddressInfo, ListenError, LedgerServices | Scope.Scope> {
+): Effect.fn.Return<void, ListenError, LedgerServices | Scope.Scope> {
   const run = yield* makeRunDomain
   const state = { stopping: false }
   const front = makeFront({
@@ -52,16 +49,27 @@ export const serve = Effect.fnUntraced(function* (
     isStopping: () => state.stopping
   })
   const server = yield* makeServer(options, front)
-  const address = yield* Effect.acquireRelease(listen(server, options), () =>
+  const connections = connectionsOf(server)
+  yield* Effect.acquireRelease(options.port.handTo(server), () =>
     Effect.suspend(() => {
       state.stopping = true
-      return stop(server)
+      return stop(server, connections)
     })
   )
-  return address
 })
 
+type Server = http.Server | https.Server
 type Listener = (request: http.IncomingMessage, response: http.ServerResponse) => void
+
+/** Every socket of a server, also those that have not finished their TLS handshake. */
+const connectionsOf = (server: Server): ReadonlySet<Socket> => {
+  const connections = new Set<Socket>()
+  server.on("connection", (socket: Socket) => {
+    connections.add(socket)
+    socket.once("close", () => connections.delete(socket))
+  })
+  return connections
+}
 
 const makeServer = (options: ServerOptions, front: Listener) =>
   Effect.try({
@@ -114,42 +122,28 @@ const refuse = (socket: Socket, answer: string) => {
   else socket.destroy()
 }
 
-const listen = (server: http.Server | https.Server, { host, port }: ServerOptions) =>
-  Effect.callback<AddressInfo, ListenError>((resume) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      resume(Effect.fail(new ListenError({ message: listenProblem(error, host, port) })))
-    })
-    server.listen({ host, port }, () => {
-      server.removeAllListeners("error")
-      resume(Effect.succeed(server.address() as AddressInfo))
-    })
-  })
-
-const listenProblem = (error: NodeJS.ErrnoException, host: string, port: number): string => {
-  switch (error.code) {
-    case "EADDRINUSE":
-      return `Port ${port} of ${host} is in use already. Set LEDGER_PORT to another one.`
-    case "EACCES":
-      return `This user may not listen on port ${port} of ${host}. Set LEDGER_PORT to another one.`
-    default:
-      return `The service cannot listen on port ${port} of ${host}. Check LEDGER_HOST and LEDGER_PORT.`
-  }
-}
-
 /**
- * `close` waits for keep-alive connections, so those that are idle are closed, again and again as
- * their last answers go out; at the deadline, all are.
+ * Connections that are idle are closed, again and again as their last answers go out; at the deadline,
+ * all are. `close` itself knows nothing of those who waited for the service to start.
  */
-const stop = (server: http.Server | https.Server) => {
-  const closed = Effect.callback<void>((resume) => {
-    server.close(() => resume(Effect.void))
+const stop = (server: Server, connections: ReadonlySet<Socket>) => {
+  const closeIdle = Effect.sync(() => {
+    server.closeIdleConnections()
+    return connections.size
   })
-  const closeIdle = Effect.sync(() => server.closeIdleConnections()).pipe(
-    Effect.andThen(Effect.sleep("20 millis")),
-    Effect.forever
-  )
-  return Effect.raceFirst(closed, closeIdle).pipe(
+  return Effect.sync(() => server.close()).pipe(
+    Effect.andThen(
+      Effect.repeat(closeIdle, {
+        schedule: Schedule.spaced("20 millis"),
+        while: (open) => open > 0
+      })
+    ),
     Effect.timeoutOption(STOP_TIMEOUT),
-    Effect.andThen(Effect.sync(() => server.closeAllConnections()))
+    Effect.andThen(
+      Effect.sync(() => {
+        server.closeAllConnections()
+        for (const socket of connections) socket.destroy()
+      })
+    )
   )
 }

@@ -55,6 +55,23 @@ it("SIGTERM under load: answers are true, exit code 0 within 10 s, nothing left 
   assertTruthful(load, await entriesAfterwards())
 })
 
+it.each(["SIGTERM", "SIGINT"] as const)(
+  "%s: one line says that it stops, and no other",
+  async (signal) => {
+    await using program = startEmbedded(dataDir)
+    const caller = makeCaller(await program.baseUrl)
+    await caller.record({ op: "capture", body: "before" })
+    const before = program.output()
+    program.kill(signal)
+    assert.strictEqual(await program.exited, 0, program.output())
+    const after = program.output().slice(before.length)
+    assert.deepStrictEqual(
+      after.split("\n").filter((line) => line !== "" && !line.startsWith("try it:")),
+      ["stopping"]
+    )
+  }
+)
+
 it("a second start on the same folder is refused, and the first serves on", async () => {
   await using first = startEmbedded(dataDir)
   const caller = makeCaller(await first.baseUrl)
