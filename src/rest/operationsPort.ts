@@ -70,6 +70,8 @@ export const serveOperations = Effect.fnUntraced(function* (
       response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" }).end(body)
     })
   })
+  // As at the main port: a client that has shut down its writing side is still answered.
+  Object.assign(server, { httpAllowHalfOpen: true })
   yield* Effect.acquireRelease(port.handTo(server), () =>
     Effect.sync(() => {
       server.close()

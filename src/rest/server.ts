@@ -30,6 +30,9 @@ const HTTP_OPTIONS: http.ServerOptions = {
   noDelay: true
 }
 
+/** Node's HTTP servers allow half-open sockets; its TLS servers must be told to. */
+const TLS_OPTIONS = { minVersion: "TLSv1.2", allowHalfOpen: true } as const
+
 /** How long stopping waits for requests that are under way. */
 const STOP_TIMEOUT = "2 seconds"
 
@@ -77,7 +80,10 @@ const makeServer = (options: ServerOptions, front: Listener) =>
       const server =
         options.tls === undefined
           ? http.createServer(HTTP_OPTIONS)
-          : https.createServer({ ...HTTP_OPTIONS, ...options.tls, minVersion: "TLSv1.2" })
+          : https.createServer({ ...HTTP_OPTIONS, ...options.tls, ...TLS_OPTIONS })
+      // Node has no option for it: a client that has shut down its writing side is still answered, and
+      // its connection closed after that. Half a request goes to clientError all the same.
+      Object.assign(server, { httpAllowHalfOpen: true })
       const latest = new WeakMap<Socket, Exchange>()
       const answer: Listener = (request, response) => {
         latest.set(request.socket, { request, response })
@@ -89,7 +95,9 @@ const makeServer = (options: ServerOptions, front: Listener) =>
       server.on("checkExpectation", answer)
       server.on("connect", (_request, socket: Socket) => refuse(socket, CONNECT_REFUSED))
       server.on("clientError", (_error, socket: Socket) =>
-        afterAnswer(latest.get(socket), () => refuse(socket, NOT_HTTP))
+        afterAnswer(latest.get(socket), (answered) =>
+          answered ? socket.destroySoon() : refuse(socket, NOT_HTTP)
+        )
       )
       return server
     },
@@ -103,12 +111,15 @@ interface Exchange {
 
 /**
  * What follows a whole request may be no HTTP. The answer to that request goes out first: a refusal
- * in its place would say «not performed» of what is being performed.
+ * in its place would say «not performed» of what is being performed. And a request whose body does not
+ * end well, after its answer, gets no second one.
  */
-const afterAnswer = (latest: Exchange | undefined, refuseRest: () => void) => {
-  const underWay = latest?.request.complete === true && !latest.response.writableFinished
-  if (underWay && !latest.response.destroyed) latest.response.once("close", refuseRest)
-  else refuseRest()
+const afterAnswer = (latest: Exchange | undefined, end: (answered: boolean) => void) => {
+  if (latest === undefined) return end(false)
+  const { request, response } = latest
+  const underWay = !response.writableFinished && !response.destroyed
+  if (request.complete && underWay) response.once("close", () => end(false))
+  else end(!request.complete && response.writableFinished)
 }
 
 const NOT_HTTP = rawError(new InvalidRequest({ message: "The request is not valid HTTP." }))
@@ -118,8 +129,10 @@ const CONNECT_REFUSED = rawError(
 
 const refuse = (socket: Socket, answer: string) => {
   socket.on("error", () => socket.destroy())
-  if (socket.writable) socket.end(answer)
-  else socket.destroy()
+  if (!socket.writable) return socket.destroy()
+  socket.end(answer)
+  // A client that keeps its own side open would keep the socket for ever.
+  socket.destroySoon()
 }
 
 /**
