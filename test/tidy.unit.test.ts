@@ -62,7 +62,8 @@ const IMPORT_RULES: ReadonlyArray<{ under: string; may: ReadonlyArray<string> }>
       "node:",
       "src/platform/",
       "src/config.ts",
-      "src/domain/store/migrate.ts"
+      "src/domain/store/migrate.ts",
+      "src/domain/store/server.ts"
     ]
   },
   {
@@ -90,8 +91,14 @@ const BANNED: ReadonlyArray<{ pattern: RegExp; instead: string; except?: RegExp 
   {
     pattern: /\bsetTimeout\b|\bsetInterval\b/,
     instead: "Effect.sleep or Schedule",
-    // The deadline of a request is in real time, also where a test moves the Clock.
-    except: /^src\/workers\/receiverExchange\.ts$/
+    // What is about sockets is in real time, also where a test moves the Clock.
+    except: /^src\/(?:workers\/receiverExchange|rest\/requestContext)\.ts$/
+  },
+  {
+    // A template of one line is already "" where this is looked for.
+    pattern: /\bsql(?:<.*>)?(?:`|"")/,
+    instead: "a function of src/domain/store/",
+    except: /^src\/domain\/store\//
   },
   { pattern: /\bas any\b|: any\b|@ts-ignore|@ts-expect-error/, instead: "a type" },
   { pattern: /\bTODO\b|\bFIXME\b|\bXXX\b/, instead: "an issue" },

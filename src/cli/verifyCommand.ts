@@ -1,6 +1,6 @@
 // `ledger verify`: recomputes hash chains and projections, and exits 1 when something does not match.
 import { Console, Effect } from "effect"
-import { Command } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import type { WorkspaceView } from "../domain/settings.ts"
 import { type Verification, verifyWorkspace } from "../domain/verify.ts"
 import { findWorkspaces, JsonFlag, layerCommand, workspaceFlag } from "./environment.ts"
@@ -55,7 +55,11 @@ const reportProblems = Effect.fnUntraced(function* (checked: ReadonlyArray<Check
 
 export const verifyCommand = Command.make(
   "verify",
-  { workspace: workspaceFlag },
+  {
+    workspace: workspaceFlag.pipe(
+      Flag.withDescription("Id or name of one workspace; all are checked if it is not given")
+    )
+  },
   Effect.fn(function* ({ workspace }) {
     const workspaces = yield* findWorkspaces(workspace)
     const checked = yield* Effect.forEach(workspaces, (workspace) =>

@@ -1,7 +1,7 @@
 // The one source of `now`: the Effect clock, put to the database's clock, so that replicas on hosts
 // whose clocks differ agree about time. There is no now() in any statement.
 import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { readServerTime } from "./store/server.ts"
 
 export class LedgerClock extends Context.Service<
   LedgerClock,
@@ -44,10 +44,9 @@ const NOISE_MILLISECONDS = 50
 
 /** How far the database's clock is ahead, assuming that both ways of the question took as long. */
 const measureOffset = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
   const before = yield* Clock.currentTimeMillis
-  const rows = yield* sql<{ time: Date }>`select clock_timestamp() as time`
+  const time = yield* readServerTime
   const after = yield* Clock.currentTimeMillis
-  const offset = (rows[0]?.time.getTime() ?? before) - (before + after) / 2
+  const offset = (time ?? before) - (before + after) / 2
   return Math.abs(offset) < NOISE_MILLISECONDS ? 0 : offset
 })

@@ -3,9 +3,9 @@
 import * as path from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { Data, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
-import { SqlClient } from "effect/sql"
 import { Configuration, type Settings } from "../config.ts"
 import { migrate } from "../domain/store/migrate.ts"
+import { readServerVersion } from "../domain/store/server.ts"
 import {
   holdsCluster,
   joinEmbeddedPostgres,
@@ -85,10 +85,8 @@ const PATIENCE = Schedule.upTo(Schedule.spaced("500 millis"), { duration: "30 se
 const ready = (connection: PostgresConnection) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
       let waited = false
-      const version = yield* sql<{ version: number }>`
-        select current_setting('server_version_num')::int as version`.pipe(
+      const version = yield* readServerVersion.pipe(
         Effect.tapError(() =>
           waited
             ? Effect.void
@@ -102,7 +100,7 @@ const ready = (connection: PostgresConnection) =>
         Effect.retry(PATIENCE),
         Effect.mapError(() => new DatabaseError({ message: unreachable(connection) }))
       )
-      if ((version[0]?.version ?? 0) < OLDEST_VERSION) {
+      if (version < OLDEST_VERSION) {
         return yield* new DatabaseError({ message: "PostgreSQL 15 or newer is required." })
       }
       const applied = yield* migrate.pipe(

@@ -20,6 +20,7 @@ import { errorOfTRPC } from "../rpc/errors.ts"
 import { makeAdapter } from "./adapter.ts"
 import { parseJson, type RequestBody } from "./body.ts"
 import { MethodNotAllowed, type Refusal, writeError, writeJson } from "./envelope.ts"
+import { recordRequest } from "./httpMetrics.ts"
 import { parseQuery } from "./queryParameters.ts"
 import { type FrontOptions, headerText, makeContext } from "./requestContext.ts"
 import { allowedMethods, type Match, matchRoute, ROUTES } from "./routes.ts"
@@ -85,6 +86,7 @@ export const makeFront = (options: FrontOptions) => {
 
   /** Answers every request, also one that fails in a way nobody thought of. */
   return (request: IncomingMessage, response: ServerResponse): void => {
+    recordRequest(request, response)
     answer(request, response).catch((error: unknown) => {
       writeError(request, response, refusalOf(error))
     })

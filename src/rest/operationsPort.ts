@@ -3,9 +3,10 @@
 import * as http from "node:http"
 import { Effect, Exit, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { SqlClient } from "effect/sql"
+import type { SqlClient } from "effect/sql"
 import type { LedgerClock } from "../domain/ledgerClock.ts"
 import { measureDeliveries } from "../domain/ledgerMetrics.ts"
+import { ping } from "../domain/store/server.ts"
 import { type TakenPort, takePort } from "./port.ts"
 
 type Services = SqlClient.SqlClient | LedgerClock
@@ -19,10 +20,11 @@ interface Answer {
 const TEXT = "text/plain; charset=utf-8"
 const PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
-const isDatabaseReachable = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`select 1`
-}).pipe(Effect.timeout("2 seconds"), Effect.exit, Effect.map(Exit.isSuccess))
+const isDatabaseReachable = ping.pipe(
+  Effect.timeout("2 seconds"),
+  Effect.exit,
+  Effect.map(Exit.isSuccess)
+)
 
 /** Metrics are told also while the database is away: those of the outbox are then the last known. */
 const measured = measureDeliveries.pipe(Effect.timeout("2 seconds"), Effect.ignore)
@@ -54,15 +56,9 @@ export const takeOperationsPort = (port: number) =>
 
 /** Answers on the port until the scope closes. */
 export const serveOperations = Effect.fnUntraced(function* (
-<<<<<<< HEAD
-  port: number
-): Effect.fn.Return<string, ListenError, Services | Scope.Scope> {
-  const runPromise = Effect.runPromiseWith(yield* Effect.context<Services>())
-=======
   port: TakenPort
-): Effect.fn.Return<void, never, SqlClient.SqlClient | Scope.Scope> {
-  const runPromise = Effect.runPromiseWith(yield* Effect.context<SqlClient.SqlClient>())
->>>>>>> Ports are taken first, and a stop says that it stops
+): Effect.fn.Return<void, never, Services | Scope.Scope> {
+  const runPromise = Effect.runPromiseWith(yield* Effect.context<Services>())
   const server = http.createServer((request, response) => {
     const [path = ""] = (request.url ?? "").split("?", 1)
     const known = Object.hasOwn(answers, path) ? answers[path as keyof typeof answers] : undefined

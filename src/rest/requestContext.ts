@@ -28,7 +28,7 @@ export const makeContext = (
   caller,
   idempotencyKey: idempotencyKey(request),
   run,
-  signal: abortedWhenGone(response),
+  signal: abortedWhenGone(request, response),
   setHeader: (name, value) => {
     if (!response.headersSent) response.setHeader(name, value)
   }
@@ -45,10 +45,30 @@ const idempotencyKey = (request: IncomingMessage): string | undefined => {
   return values[0]
 }
 
-/** A caller that left before its operation was taken is not served. */
-const abortedWhenGone = (response: ServerResponse): AbortSignal => {
+/** How often a caller that has shut down its writing side is asked whether it still listens. */
+const ASKED_EVERY_MILLISECONDS = 250
+
+/**
+ * A caller that left before its operation was taken is not served. One that shut down its writing side
+ * has either said everything or closed its socket: the same to the server, until it writes something.
+ * So while the answer takes its time there is `102 Processing` now and then: who still listens skips
+ * it, as HTTP/1.1 says; the system of who left answers it with a reset.
+ */
+const abortedWhenGone = (request: IncomingMessage, response: ServerResponse): AbortSignal => {
   const controller = new AbortController()
+  const { socket } = request
+  let asking: NodeJS.Timeout | undefined
+  const ask = () => {
+    if (!response.headersSent) response.writeProcessing()
+  }
+  const shutDown = () => {
+    if (request.httpVersion === "1.1") asking = setInterval(ask, ASKED_EVERY_MILLISECONDS)
+  }
+  if (socket.readableEnded) shutDown()
+  else socket.once("end", shutDown)
   response.once("close", () => {
+    clearInterval(asking)
+    socket.removeListener("end", shutDown)
     if (!response.writableFinished) controller.abort()
   })
   return controller.signal

@@ -2,7 +2,9 @@
 // request is answered, and half of one lets the connection go.
 import { once } from "node:events"
 import * as net from "node:net"
+import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { whileHeld } from "../faults/database.ts"
 import { exchange, rawOperation, rawRequest, startTalk } from "../support/rawHttp.ts"
 import { startService, type TestService } from "../support/service.ts"
 import { assertPerformed, assertRefused } from "./expectations.ts"
@@ -95,6 +97,36 @@ describe.each([
     const last = (await send(bytes)).at(-1) ?? assert.fail("no answer")
     assertRefused(last, "INVALID_REQUEST")
     assert.strictEqual(await performed(), before)
+  })
+
+  it("is asked now and then whether it still listens, while its answer takes long", async () => {
+    const { final, interim } = await whileHeld(service.database.url, async ({ release }) => {
+      const talk = startTalk(service.baseUrl, rawOperation(capture))
+      talk.end()
+      const interim = [(await talk.reply()).status, (await talk.reply()).status]
+      await release()
+      let final = await talk.reply()
+      while (final.status === 102) final = await talk.reply()
+      await talk.ended
+      return { interim, final }
+    })
+    assert.deepStrictEqual(interim, [102, 102])
+    assertPerformed(final)
+  })
+
+  it("that speaks HTTP/1.0 is not asked: it knows no such answers", async () => {
+    const old = rawOperation(capture).toString().replace("HTTP/1.1", "HTTP/1.0")
+    const replies = await whileHeld(service.database.url, async ({ release, untilAwaited }) => {
+      const answered = send(old)
+      await untilAwaited()
+      await pause(600)
+      await release()
+      return answered
+    })
+    assert.deepStrictEqual(
+      replies.map(({ status }) => status),
+      [200]
+    )
   })
 
   it("in the middle of a body that was refused already gets no second answer", async () => {

@@ -1,6 +1,7 @@
 // What the operations port tells of webhooks: attempts of this replica, and what waits in the outbox.
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { until } from "../faults/database.ts"
+import { readMetric } from "../support/metrics.ts"
 import { withClient } from "../support/postgres.ts"
 import { startService, type TestService } from "../support/service.ts"
 import { claimOne, listen, readDeliveries } from "./deliveries.ts"
@@ -11,12 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** The value of one line of /metrics, such as `ledger_deliveries_pending`. */
-const metric = async (line: string): Promise<number> => {
-  const text = await (await fetch(`${service.operationsUrl}/metrics`)).text()
-  const found = text.split("\n").find((one) => one.startsWith(`${line} `))
-  return found === undefined ? 0 : Number(found.slice(line.length))
-}
+const metric = (line: string) => readMetric(service, line)
 const attempts = (outcome: string) => metric(`ledger_delivery_attempts_total{outcome="${outcome}"}`)
 
 const execute = (text: string, values: ReadonlyArray<unknown> = []) =>
