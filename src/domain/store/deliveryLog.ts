@@ -1,7 +1,7 @@
 // Tables webhook_deliveries and webhook_attempts, as people read them: the workspace's webhook log, and
 // sending something again. Retention removes what is old, in small batches.
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { lowestId } from "../ids.ts"
 import { millisecondsOrNull, texts, time } from "./columns.ts"
 
@@ -64,8 +64,8 @@ const toLogged = (row: LogRow): LoggedDelivery => ({
   payload: row.payload
 })
 
-/** Deliveries with their payload and every attempt. */
-const loggedDeliveries = (sql: SqlClient.SqlClient) => sql`
+/** These deliveries, with their payload and every attempt. */
+const loggedDeliveries = (sql: SqlClient.SqlClient, deliveries: Statement.Fragment) => sql`
   select delivery.*, event.payload,
     (
       select coalesce(json_agg(json_build_object(
@@ -77,11 +77,11 @@ const loggedDeliveries = (sql: SqlClient.SqlClient) => sql`
       from webhook_attempts attempt
       where attempt.workspace_id = delivery.workspace_id and attempt.delivery_id = delivery.id
     ) as log
-  from webhook_deliveries delivery
+  from (${deliveries}) delivery
   join webhook_events event
     on event.workspace_id = delivery.workspace_id and event.id = delivery.event_id`
 
-/** Newest first. */
+/** Newest first. The page is cut before anything is joined: what is before it is not read in full. */
 export const listDeliveries = Effect.fnUntraced(function* (
   workspaceId: string,
   filter: DeliveryFilter
@@ -93,20 +93,22 @@ export const listDeliveries = Effect.fnUntraced(function* (
     ...(endpointId === undefined ? [] : [sql`delivery.endpoint_id = ${endpointId}`]),
     ...(status === undefined ? [] : [sql`delivery.status = ${status}`])
   ])
-  const rows = yield* sql<LogRow>`
-    ${loggedDeliveries(sql)}
+  const page = sql`
+    select delivery.* from webhook_deliveries delivery
     where ${conditions}
     order by delivery.id desc
     limit ${filter.limit} offset ${filter.offset}`
+  const rows = yield* sql<LogRow>`${loggedDeliveries(sql, page)} order by delivery.id desc`
   return rows.map(toLogged)
 })
 
 /** Undefined when the workspace has no such delivery in its log. */
 export const readDelivery = Effect.fnUntraced(function* (workspaceId: string, id: string) {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* sql<LogRow>`
-    ${loggedDeliveries(sql)}
+  const one = sql`
+    select delivery.* from webhook_deliveries delivery
     where delivery.workspace_id = ${workspaceId}::uuid and delivery.id = ${id}`
+  const rows = yield* sql<LogRow>`${loggedDeliveries(sql, one)}`
   return rows.map(toLogged)[0]
 })
 
