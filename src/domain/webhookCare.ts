@@ -69,13 +69,24 @@ export const underHeadLock = <A, E, R>(workspaceId: string, change: Effect.Effec
     lockHead(workspaceId).pipe(Effect.andThen(change), sql.withTransaction, orServerError)
   )
 
-/** Nothing more is sent to it: what waits is cancelled, and stays in the log. */
+const CANCELLED_AT_ONCE = 2_000
+
+/**
+ * Nothing more is sent to it: what waits is cancelled, and stays in the log. It is disabled first, so that
+ * nothing is added, and emptied in batches: the workspace's writes wait for the last one only, however
+ * much there is. When this is cut short, the webhook is there, disabled, to be removed again.
+ */
 export const removeWebhook = Effect.fnUntraced(function* (workspaceId: string, id: string) {
+  yield* updateWebhook(workspaceId, id, { enabled: false })
   const now = yield* (yield* LedgerClock).now
+  const cancelSome = cancelPending(workspaceId, id, { now, count: CANCELLED_AT_ONCE })
+  const cancelAll = Effect.repeat(cancelSome, { until: (count) => count < CANCELLED_AT_ONCE })
+  yield* orServerError(cancelAll)
   const change = Effect.gen(function* () {
     const endpoint = yield* requireWebhook(workspaceId, id)
+    // What a move has written that had read the webhook before it was disabled.
+    yield* cancelAll
     yield* Endpoints.deleteEndpoint(workspaceId, endpoint.id)
-    yield* cancelPending(workspaceId, endpoint.id, now)
   })
   yield* underHeadLock(workspaceId, change)
 })

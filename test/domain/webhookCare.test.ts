@@ -439,6 +439,39 @@ describe("remove", () => {
     assert.lengthOf(receiver.received, 4)
   })
 
+  it("is not held up by how much waits: it is cancelled in batches, each within the time of a statement", async () => {
+    await using receiver = await listen(service, {}, { answer: 500 })
+    await claimOne(service)
+    await receiver.next()
+    await until("it has failed", async () => (await only(receiver)).attempts.length === 1)
+    await settings.webhooks.update.mutate({ id: receiver.id, enabled: false })
+    await query(
+      `insert into webhook_deliveries
+         (workspace_id, id, endpoint_id, event_id, commitment_id, seq, status, attempts, due_at, created_at)
+       select workspace_id, id || n, endpoint_id, event_id, commitment_id, seq, 'pending', n % 2,
+         due_at, created_at
+       from webhook_deliveries cross join generate_series(1, 4500) n where endpoint_id = $1`,
+      [receiver.id]
+    )
+    // As slow as 100 times as many are: a statement may take 5 seconds.
+    await query(
+      `create function slowly() returns trigger language plpgsql as $$
+       begin perform pg_sleep(0.0015); return new; end $$;
+       create trigger slowly before update on webhook_deliveries for each row
+         when (new.status = 'cancelled') execute function slowly()`
+    )
+    try {
+      await settings.webhooks.remove.mutate({ id: receiver.id })
+    } finally {
+      await query("drop function slowly cascade")
+    }
+    const statuses = await query(
+      "select status, count(*)::int from webhook_deliveries where endpoint_id = $1 group by 1",
+      [receiver.id]
+    )
+    assert.deepStrictEqual(statuses, [{ status: "cancelled", count: 4501 }])
+  }, 30_000)
+
   it("in the middle of a move leaves nothing pending for ever", async () => {
     await using receiver = await listen(service)
     await query(

@@ -178,25 +178,42 @@ export const insertResends = Effect.fnUntraced(function* (
     returning id`
 })
 
-/** An endpoint that is removed gets nothing more: what waits for it is cancelled. */
+/**
+ * An endpoint that is removed gets nothing more: what waits for it is cancelled, so many at once. Answers
+ * how many that were.
+ */
 export const cancelPending = Effect.fnUntraced(function* (
   workspaceId: string,
   endpointId: string,
-  now: number
+  options: { readonly now: number; readonly count: number }
 ) {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    with waiting as materialized (
-      select workspace_id, id from webhook_deliveries
-      where workspace_id = ${workspaceId}::uuid and endpoint_id = ${endpointId}
-        and status = 'pending'
-      order by id for update
+  const { count, now } = options
+  const rows = yield* sql`
+    with few as materialized (
+      (select workspace_id, id from webhook_deliveries
+       where workspace_id = ${workspaceId}::uuid and endpoint_id = ${endpointId}
+         and status = 'pending' and attempts = 0 and seq >= 0
+       order by due_at, seq limit ${count})
+      union all
+      (select workspace_id, id from webhook_deliveries
+       where workspace_id = ${workspaceId}::uuid and endpoint_id = ${endpointId}
+         and status = 'pending' and attempts > 0
+       order by due_at, seq limit ${count})
+      limit ${count}
+    ), waiting as materialized (
+      select delivery.workspace_id, delivery.id
+      from webhook_deliveries delivery join few using (workspace_id, id)
+      where delivery.status = 'pending'
+      order by delivery.id for update of delivery
     )
     update webhook_deliveries delivery
     set status = 'cancelled', ended_at = ${time(now)},
       claimed_by = null, claim_token = null, claimed_until = null
     from waiting
-    where delivery.workspace_id = waiting.workspace_id and delivery.id = waiting.id`
+    where delivery.workspace_id = waiting.workspace_id and delivery.id = waiting.id
+    returning delivery.id`
+  return rows.length
 })
 
 /**
