@@ -15,7 +15,6 @@ import { attemptDelivery } from "./attemptDelivery.ts"
 import { makeCompletions } from "./completions.ts"
 import { recordAttempt } from "./deliveryMetrics.ts"
 import { type EndpointActors, makeEndpointActors } from "./endpointActors.ts"
-import { TAKEN_AT_ONCE } from "./endpointQueue.ts"
 import { type Holding, makeHolding } from "./holding.ts"
 import { Outlook } from "./outlook.ts"
 import { retrySchedule } from "./retryPolicy.ts"
@@ -74,6 +73,7 @@ const makeWorkers = Effect.fnUntraced(function* (options: DeliveryOptions) {
         // What it had no room for at the last look is still in the outbox.
         if (outlook.wasBusy(id) && actors.hasRoom(id)) outlook.again()
       }),
+    isScarce: () => holding.isScarce,
     giveBack: (deliveries) => {
       for (const { id } of deliveries) holding.drop(id)
       // What cannot be given back now is free when its lease has ended.
@@ -160,7 +160,7 @@ const lookIntoOutbox = Effect.fnUntraced(function* (
     replicaId: holding.replicaId,
     now: yield* (yield* LedgerClock).now,
     most: Math.min(CLAIMED_AT_ONCE, holding.room),
-    perEndpoint: TAKEN_AT_ONCE,
+    perEndpoint: actors.takenAtOnce(),
     busyEndpoints
   })
   // What is claimed is held, or it could not be given back by a service that is stopping.

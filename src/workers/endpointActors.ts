@@ -3,13 +3,15 @@
 // that answers slowly fills its own places and nobody else's.
 import { Effect, FiberSet, Latch } from "effect"
 import type { ClaimedDelivery } from "../domain/deliveryHandoff.ts"
-import { EndpointQueue, HELD_PER_ENDPOINT, TAKEN_AT_ONCE } from "./endpointQueue.ts"
+import { EndpointQueue, HELD_AFTER_TIMEOUT, TAKEN_AT_ONCE } from "./endpointQueue.ts"
 import { Places } from "./places.ts"
 
 export interface EndpointActors {
   readonly add: (deliveries: ReadonlyArray<ClaimedDelivery>) => void
   /** How many more first attempts for this endpoint may start soon. */
   readonly roomForFirst: (endpointId: string) => number
+  /** How many a look into the outbox takes for one endpoint at the most. */
+  readonly takenAtOnce: () => number
   /** Whether a look into the outbox may take more for this endpoint. */
   readonly hasRoom: (endpointId: string) => boolean
   /** Endpoints that have enough to do: a look takes nothing for them. */
@@ -28,14 +30,19 @@ export interface EndpointWork<R> {
     delivery: ClaimedDelivery,
     answered: (isTimeout: boolean) => void
   ) => Effect.Effect<void, never, R>
+  /** Whether so much is held that an endpoint which has not answered yet gets only a little. */
+  readonly isScarce: () => boolean
   /** Gives back what need not be held: it stays due. */
   readonly giveBack: (deliveries: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void, never, R>
 }
 
 class EndpointActor {
-  readonly queue = new EndpointQueue()
+  readonly queue: EndpointQueue
   /** Opened when something arrived or ended, or a place is free. */
   readonly #awake = Latch.makeUnsafe()
+  constructor(isScarce: () => boolean) {
+    this.queue = new EndpointQueue(isScarce)
+  }
   readonly wake = () => {
     Latch.openUnsafe(this.#awake)
   }
@@ -47,12 +54,14 @@ class EndpointActor {
 
 export const makeEndpointActors = Effect.fnUntraced(function* <R>({
   attempt,
-  giveBack
+  giveBack,
+  isScarce
 }: EndpointWork<R>) {
   const fibers = yield* FiberSet.make()
   const run = yield* FiberSet.runtime(fibers)<R>()
   const actors = new Map<string, EndpointActor>()
   const places = new Places()
+  const isScarceHere = () => places.isScarce || isScarce()
 
   const start = ({ queue, wake }: EndpointActor, delivery: ClaimedDelivery) => {
     let isAnswered = false
@@ -91,7 +100,7 @@ export const makeEndpointActors = Effect.fnUntraced(function* <R>({
   const add = (delivery: ClaimedDelivery) => {
     const { id } = delivery.endpoint
     const known = actors.get(id)
-    const actor = known ?? new EndpointActor()
+    const actor = known ?? new EndpointActor(isScarceHere)
     actor.queue.add(delivery)
     if (known !== undefined) return known.wake()
     actors.set(id, actor)
@@ -102,7 +111,9 @@ export const makeEndpointActors = Effect.fnUntraced(function* <R>({
 
   return {
     add: (deliveries) => deliveries.forEach(add),
-    roomForFirst: (endpointId) => actors.get(endpointId)?.queue.roomForFirst ?? HELD_PER_ENDPOINT,
+    roomForFirst: (endpointId) =>
+      (actors.get(endpointId)?.queue ?? new EndpointQueue(isScarceHere)).roomForFirst,
+    takenAtOnce: () => (isScarceHere() ? HELD_AFTER_TIMEOUT : TAKEN_AT_ONCE),
     hasRoom: (endpointId) => {
       const actor = actors.get(endpointId)
       return actor === undefined || hasRoom(actor)

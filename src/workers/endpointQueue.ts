@@ -14,7 +14,8 @@ export const UNLOGGED_PER_ENDPOINT = 16
 export const HELD_PER_ENDPOINT = 64
 /**
  * Both for an endpoint that let its last request time out, until it answers one in time: it shall not
- * fill the places of all, and what it keeps waiting is not worth holding.
+ * fill the places of all, and what it keeps waiting is not worth holding. Also for one that has not
+ * answered yet, while there is little left for all: many that hang are only known by their timeouts.
  */
 export const IN_FLIGHT_AFTER_TIMEOUT = 1
 export const HELD_AFTER_TIMEOUT = 4
@@ -28,8 +29,14 @@ export class EndpointQueue {
   readonly #busy = new Set<string>()
   #inFlight = 0
   #unlogged = 0
-  /** The last request timed out. */
-  #hangs = false
+  /** Whether the last request timed out; undefined before the first answer. */
+  #hangs: boolean | undefined
+  readonly #isScarce: () => boolean
+
+  /** `isScarce`: this replica holds, or has under way, so much that there is little left for all. */
+  constructor(isScarce: () => boolean = () => false) {
+    this.#isScarce = isScarce
+  }
 
   add(delivery: ClaimedDelivery): void {
     if (delivery.attempts > 0) this.#retries.push(delivery)
@@ -41,7 +48,7 @@ export class EndpointQueue {
    * for a place among the requests of all endpoints.
    */
   next(take: (delivery: ClaimedDelivery) => boolean = () => true): ClaimedDelivery | undefined {
-    const most = this.#hangs ? IN_FLIGHT_AFTER_TIMEOUT : IN_FLIGHT_PER_ENDPOINT
+    const most = this.#isKeptShort ? IN_FLIGHT_AFTER_TIMEOUT : IN_FLIGHT_PER_ENDPOINT
     if (this.#inFlight >= most) return undefined
     if (this.#unlogged >= UNLOGGED_PER_ENDPOINT) return undefined
     const first = this.#first.findIndex((delivery) => !this.#busy.has(delivery.commitmentId))
@@ -89,6 +96,10 @@ export class EndpointQueue {
   }
 
   get #mayHold(): number {
-    return this.#hangs ? HELD_AFTER_TIMEOUT : HELD_PER_ENDPOINT
+    return this.#isKeptShort ? HELD_AFTER_TIMEOUT : HELD_PER_ENDPOINT
+  }
+
+  get #isKeptShort(): boolean {
+    return this.#hangs ?? this.#isScarce()
   }
 }

@@ -48,6 +48,10 @@ export const makeHolding = Effect.gen(function* () {
     get room() {
       return Math.max(0, HELD_IN_ALL - held.size)
     },
+    /** Half of what may be held is. */
+    get isScarce() {
+      return held.size >= HELD_IN_ALL / 2
+    },
     has: (delivery: ClaimedDelivery) => held.get(delivery.id)?.claimToken === delivery.claimToken,
     isFresh: (delivery: ClaimedDelivery) =>
       performance.now() - (since.get(delivery) ?? 0) <= FRESH_MILLISECONDS,

@@ -43,6 +43,11 @@ export class Places {
     }
   }
 
+  /** Half of them are taken. */
+  get isScarce(): boolean {
+    return this.#taken.first + this.#taken.retry >= IN_FLIGHT / 2
+  }
+
   #isFree(kind: Kind): boolean {
     const { first, retry } = this.#taken
     return first + retry < IN_FLIGHT && (kind === "first" || retry < RETRIES_IN_FLIGHT)

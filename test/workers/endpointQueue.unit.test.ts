@@ -140,6 +140,17 @@ describe("an endpoint's queue", () => {
     assert.strictEqual(queue.room, 1)
   })
 
+  it("that has not answered yet gets little while there is little for all, and all once it answers", () => {
+    const all = ["a", "b", "c", "d", "e", "f"].map((name) => delivery(name))
+    const queue = new EndpointQueue(() => true)
+    assert.strictEqual(queue.roomForFirst, HELD_AFTER_TIMEOUT)
+    for (const one of all) queue.add(one)
+    assert.deepStrictEqual(drain(queue), all.slice(0, 1))
+    queue.answered()
+    assert.deepStrictEqual(drain(queue), all.slice(1, 5))
+    assert.isAbove(queue.room, HELD_AFTER_TIMEOUT)
+  })
+
   it("that lets a request time out gives up what waits beyond a few, retries first", () => {
     const firsts = ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => delivery(name))
     const retry = delivery("i", 1)
