@@ -23,6 +23,11 @@ export interface ClaimedDelivery {
   readonly attempts: number
   readonly payload: string
   readonly claimToken: string
+  /**
+   * When it was written, an earlier one of its commitment waited on this replica. That may have been given
+   * back meanwhile, so whose turn it is, is to be looked up.
+   */
+  readonly follows: boolean
 }
 
 export class DeliveryHandoff extends Context.Service<

@@ -120,18 +120,20 @@ const toHandover = (
     readonly endpoints: ReadonlyArray<WebhookEndpoint>
     readonly events: ReadonlyArray<NewEvent>
     readonly deliveries: ReadonlyArray<NewDelivery>
-    readonly claimed: ReadonlySet<string>
+    readonly claimed: ReadonlyArray<{ readonly id: string; readonly follows: boolean }>
   }
 ): Handover => {
   const payloads = new Map(written.events.map((event) => [event.id, event.payload]))
   const endpoints = new Map(written.endpoints.map((endpoint) => [endpoint.id, endpoint]))
+  const claimed = new Map(written.claimed.map(({ follows, id }) => [id, follows]))
   const own = written.deliveries.flatMap((delivery): ReadonlyArray<ClaimedDelivery> => {
     const { claimToken, endpointId, ...rest } = delivery
     const endpoint = endpoints.get(endpointId)
     const payload = payloads.get(delivery.eventId)
     if (claimToken === null || endpoint === undefined || payload === undefined) return []
-    if (!written.claimed.has(delivery.id)) return []
-    return [{ ...rest, workspaceId, endpoint, attempts: 0, payload, claimToken }]
+    const follows = claimed.get(delivery.id)
+    if (follows === undefined) return []
+    return [{ ...rest, workspaceId, endpoint, attempts: 0, payload, claimToken, follows }]
   })
   return { deliveries: own, more: own.length < written.deliveries.length }
 }

@@ -54,7 +54,7 @@ export const makeHolding = Effect.gen(function* () {
     },
     has: (delivery: ClaimedDelivery) => held.get(delivery.id)?.claimToken === delivery.claimToken,
     isFresh: (delivery: ClaimedDelivery) =>
-      performance.now() - (since.get(delivery) ?? 0) <= FRESH_MILLISECONDS,
+      !delivery.follows && performance.now() - (since.get(delivery) ?? 0) <= FRESH_MILLISECONDS,
     add: (deliveries: ReadonlyArray<ClaimedDelivery>) => {
       const now = performance.now()
       for (const delivery of deliveries) {

@@ -190,6 +190,44 @@ describe("a receiver that lets requests time out", () => {
   })
 })
 
+describe("a receiver that times out while a close is being committed", () => {
+  it("gets the claim before the close all the same", async () => {
+    await using impatient = await startService({ env: { LEDGER_WEBHOOK_TIMEOUT: "1 second" } })
+    const receiver = await listen(impatient, {}, { answer: FOREVER })
+    const ids: Array<string> = []
+    for (let index = 0; index < 12; index++) ids.push(await claimOne(impatient))
+    const [last = ""] = ids.slice(-1)
+    await receiver.take(IN_FLIGHT)
+    await withClient(impatient.database.url, async (client) => {
+      await client.query(
+        `create function wait_for_test() returns trigger language plpgsql as $$
+         begin perform pg_advisory_xact_lock(4712); return null; end $$;
+         create trigger wait_for_test after insert on webhook_deliveries for each row
+           execute function wait_for_test()`
+      )
+      await client.query("select pg_advisory_lock(4712)")
+      // Claimed for this replica, which holds the claim's delivery when it is written.
+      const closing = impatient.record(close(last))
+      await until("what waited is given back", async () => {
+        const { rows } = await client.query(
+          "select claim_token from webhook_deliveries where commitment_id = $1",
+          [last]
+        )
+        return rows.length === 1 && rows[0].claim_token === null
+      })
+      receiver.answer(200)
+      await client.query("select pg_advisory_unlock(4712)")
+      await closing
+    })
+    await until("the close came", () =>
+      Promise.resolve(statesOf(receiver.received).includes("closed"))
+    )
+    const ofLast = receiver.received.filter((one) => eventOf(one).commitment.id === last)
+    assert.deepStrictEqual(statesOf(ofLast), ["claimed", "closed"])
+    await receiver.stop()
+  })
+})
+
 describe("bad neighbours", () => {
   const listenFive = (options: Parameters<typeof listen>[2] = {}) =>
     Promise.all(Array.from({ length: 5 }, () => listen(service, {}, options)))
@@ -220,4 +258,27 @@ describe("bad neighbours", () => {
     assert.isBelow(Math.max(...taken), TIMEOUT_MILLISECONDS)
     for (const receiver of [...healthy, ...hanging]) await receiver[Symbol.asyncDispose]()
   })
+
+  it("seventy that hang at once do not fill the places of one that answers", async () => {
+    await using many = await startService()
+    const answer = (_: unknown, request: ReceivedRequest) => {
+      // Nothing: it hangs.
+      void request
+    }
+    const hanging = await listen(many, {}, { answer })
+    for (let index = 1; index < 70; index++) {
+      await many.record({
+        op: "webhook.register",
+        url: `${hanging.url}?${index}`,
+        secret: "the secret of the tests"
+      })
+    }
+    await using healthy = await listen(many)
+    const start = performance.now()
+    for (let index = 0; index < 90; index++) await claimOne(many)
+    await healthy.take(90)
+    // Only the default deadline of 10 seconds would tell that they hang.
+    assert.isBelow(performance.now() - start, 9_000)
+    await hanging.stop()
+  }, 30_000)
 })

@@ -24,7 +24,8 @@ const delivery = (commitmentId: string, attempts = 0): ClaimedDelivery => {
     seq: count,
     attempts,
     payload: "{}",
-    claimToken: "t"
+    claimToken: "t",
+    follows: false
   }
 }
 

@@ -48,7 +48,8 @@ const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
   seq: Number(row.seq),
   attempts: row.attempts,
   payload: row.payload,
-  claimToken: row.claim_token
+  claimToken: row.claim_token,
+  follows: false
 })
 
 /** Deliveries of `endpoint` that are due and that nobody holds, in the order of their time. */
@@ -152,8 +153,8 @@ export const nextDueAfter = Effect.fnUntraced(function* (now: number) {
 })
 
 /**
- * The delivery as it is now, when its claim still holds and its endpoint still wants it: for one that
- * has waited since it was claimed.
+ * The delivery as it is now, when its claim still holds, its endpoint still wants it, and no earlier one of
+ * its commitment was given back by whoever held both: for one that has waited since it was claimed.
  */
 export const refreshClaim = Effect.fnUntraced(function* (claim: Claim) {
   const sql = yield* SqlClient.SqlClient
@@ -166,7 +167,7 @@ export const refreshClaim = Effect.fnUntraced(function* (claim: Claim) {
       on endpoint.workspace_id = delivery.workspace_id and endpoint.id = delivery.endpoint_id
     where delivery.workspace_id = ${claim.workspaceId}::uuid and delivery.id = ${claim.id}
       and delivery.claim_token = ${claim.claimToken}
-      and endpoint.enabled`
+      and endpoint.enabled and (delivery.attempts > 0 or ${itsTurn(sql)})`
   return rows.map(toClaimed)[0]
 })
 

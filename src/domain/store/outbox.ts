@@ -23,8 +23,9 @@ export interface NewDelivery {
 }
 
 /**
- * Answers the ids of the deliveries that are claimed for this replica: those it asked for, unless an
- * earlier event of the same commitment still waits for its first attempt on another replica.
+ * Answers the deliveries that are claimed for this replica: those it asked for, unless an earlier event of
+ * the same commitment still waits for its first attempt on another replica, or on none. `follows`: one waits
+ * on this replica, which may give that one back before this transaction is committed.
  */
 export const insertOutbox = Effect.fnUntraced(function* (outbox: {
   readonly workspaceId: string
@@ -46,24 +47,18 @@ export const insertOutbox = Effect.fnUntraced(function* (outbox: {
       ${texts(events.map((event) => event.commitmentId))},
       ${texts(events.map((event) => event.payload))}
     ) as event (id, type, seq, commitment_id, payload)`
-  const rows = yield* sql<{ id: string; claim_token: string | null }>`
-    insert into webhook_deliveries
-      (workspace_id, id, endpoint_id, event_id, commitment_id, seq, status, attempts, due_at,
-       claimed_by, claim_token, claimed_until, created_at)
-    select ${workspaceId}::uuid, id, endpoint_id, event_id, commitment_id, seq, 'pending', 0,
-      ${time(outbox.now)},
-      case when claim_token is not null then ${outbox.replicaId} end, claim_token,
-      case when claim_token is not null then ${time(outbox.claimedUntil)} end, ${time(outbox.now)}
-    from (
-      select id, endpoint_id, event_id, commitment_id, seq,
-        case when coalesce((
-          select bool_and(earlier.claimed_by is not distinct from ${outbox.replicaId})
-          from webhook_deliveries earlier
-          where earlier.workspace_id = ${workspaceId}::uuid
-            and earlier.endpoint_id = delivery.endpoint_id
-            and earlier.commitment_id = delivery.commitment_id
-            and earlier.status = 'pending' and earlier.attempts = 0
-        ), true) then claim_token end as claim_token
+  const earlier = sql`
+    select from webhook_deliveries earlier
+    where earlier.workspace_id = ${workspaceId}::uuid
+      and earlier.endpoint_id = delivery.endpoint_id
+      and earlier.commitment_id = delivery.commitment_id
+      and earlier.status = 'pending' and earlier.attempts = 0`
+  return yield* sql<{ readonly id: string; readonly follows: boolean }>`
+    with wanted as materialized (
+      select id, endpoint_id, event_id, commitment_id, seq, exists (${earlier}) as follows,
+        case when not exists (
+          ${earlier} and earlier.claimed_by is distinct from ${outbox.replicaId}
+        ) then claim_token end as claim_token
       from unnest(
         ${texts(deliveries.map((delivery) => delivery.id))},
         ${texts(deliveries.map((delivery) => delivery.endpointId))},
@@ -72,7 +67,15 @@ export const insertOutbox = Effect.fnUntraced(function* (outbox: {
         ${integers(deliveries.map((delivery) => delivery.seq))},
         ${texts(deliveries.map((delivery) => delivery.claimToken))}
       ) as delivery (id, endpoint_id, event_id, commitment_id, seq, claim_token)
-    ) as delivery
-    returning id, claim_token`
-  return new Set(rows.filter((row) => row.claim_token !== null).map((row) => row.id))
+    ), inserted as (
+      insert into webhook_deliveries
+        (workspace_id, id, endpoint_id, event_id, commitment_id, seq, status, attempts, due_at,
+         claimed_by, claim_token, claimed_until, created_at)
+      select ${workspaceId}::uuid, id, endpoint_id, event_id, commitment_id, seq, 'pending', 0,
+        ${time(outbox.now)},
+        case when claim_token is not null then ${outbox.replicaId} end, claim_token,
+        case when claim_token is not null then ${time(outbox.claimedUntil)} end, ${time(outbox.now)}
+      from wanted
+    )
+    select id, follows from wanted where claim_token is not null`
 })
