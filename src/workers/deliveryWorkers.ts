@@ -126,7 +126,7 @@ const makeAttempt = Effect.fnUntraced(function* (
         answered(ended.failure === "timeout")
         yield* complete(ended)
         yield* recordAttempt(ended)
-        if (yield* isDueSoon(ended)) outlook.again()
+        if (outlook.mayBeFollowed(delivery) || (yield* isDueSoon(ended))) outlook.again()
       }
       holding.drop(delivery.id)
       if (outlook.isFull && holding.room >= CLAIMED_AT_ONCE) outlook.again()
@@ -167,6 +167,7 @@ const lookIntoOutbox = Effect.fnUntraced(function* (
   const claimed = yield* Effect.uninterruptible(
     Effect.tap(claim, (deliveries) => Effect.sync(() => holding.add(deliveries)))
   )
+  outlook.took(claimed)
   actors.add(claimed)
   return claimed.length
 })

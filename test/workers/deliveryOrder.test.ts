@@ -173,6 +173,41 @@ describe("an idle service looks into the outbox now and then", () => {
   })
 })
 
+describe("what waited for a disabled endpoint", () => {
+  it("is sent one after another for one commitment, without a second between them", async () => {
+    await using receiver = await listen(service, {}, { answer: FOREVER })
+    const id = await claimOne(service)
+    const held = await receiver.next()
+    for (let round = 0; round < 6; round++) {
+      await service.record({ op: "release", id })
+      await service.record({ op: "claim", id, owner: "agent:two" })
+    }
+    const endpoint = (enabled: boolean) =>
+      withClient(service.database.url, (client) =>
+        client.query(
+          `with given_back as (
+             update webhook_deliveries set claimed_by = null, claim_token = null, claimed_until = null
+             where endpoint_id = $1 and status = 'pending'
+           ) update webhook_endpoints set enabled = $2 where id = $1`,
+          [receiver.id, enabled]
+        )
+      )
+    await endpoint(false)
+    held.socket.destroy()
+    // Slower than the look that follows one which has found something.
+    receiver.answer({
+      get after() {
+        return pause(100)
+      }
+    })
+    await pause(1_500)
+    const start = performance.now()
+    await endpoint(true)
+    await receiver.take(7)
+    assert.isBelow(performance.now() - start, 3_500)
+  })
+})
+
 describe("a receiver that lets requests time out", () => {
   it("keeps a few deliveries waiting on this replica, the others are free for any", async () => {
     await using impatient = await startService({ env: { LEDGER_WEBHOOK_TIMEOUT: "1 second" } })
