@@ -13,6 +13,8 @@ node=$(node scripts/prepare.mjs "$mode")
 if [ "$mode" = serve ]; then
   # Compiled code is kept from start to start: a third faster, and a fifth less memory.
   export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/.tools/compiled}"
+  # Names are looked up on half of these threads, so that a few whose servers are silent hold up no others.
+  export UV_THREADPOOL_SIZE="${UV_THREADPOOL_SIZE:-32}"
   # On a machine with much memory V8 would let garbage lie: 340 MiB under load instead of 180. Half a
   # gigabyte is far more than the bounds of the mailboxes need.
   # shellcheck disable=SC2046

@@ -19,8 +19,12 @@ const range = (text: string): AllowedReceiver => ({
 /** The word `loopback` of LEDGER_WEBHOOK_ALLOW. */
 export const LOOPBACK_ALLOWED: AllowList = [range("127.0.0.0/8"), range("::1/128")]
 
-/** Reads LEDGER_WEBHOOK_ALLOW: addresses, CIDRs, host names and the word `loopback`, by commas. */
+/**
+ * Reads LEDGER_WEBHOOK_ALLOW: addresses, CIDRs, host names and the word `loopback`, by commas; or the word
+ * `none` alone, because a variable that is empty is not set.
+ */
 export const parseAllowList = (text: string): Result.Result<AllowList, string> => {
+  if (text.trim() === "none") return Result.succeed([])
   const words = text
     .split(",")
     .map((word) => word.trim())
@@ -30,7 +34,7 @@ export const parseAllowList = (text: string): Result.Result<AllowList, string> =
     const entries = parseEntry(word)
     if (entries === undefined) {
       return Result.fail(
-        `"${word}" is neither an address, a CIDR such as 10.0.0.0/8, a host name, nor the word loopback.`
+        `"${word}" is neither an address, a CIDR such as 10.0.0.0/8, a host name, the word loopback, nor the word none alone.`
       )
     }
     allowed.push(...entries)
@@ -40,6 +44,7 @@ export const parseAllowList = (text: string): Result.Result<AllowList, string> =
 
 const parseEntry = (word: string): AllowList | undefined => {
   if (word === "loopback") return LOOPBACK_ALLOWED
+  if (word === "none") return undefined
   if (isCidr(word)) return [range(word)]
   const address = parseAddress(word)
   if (address !== undefined) return [range(`${address}/${address.kind() === "ipv4" ? 32 : 128}`)]

@@ -1,6 +1,6 @@
 // The workspace's webhook log: what was sent to whom, every attempt, and sending something again.
 // «Failed deliveries are visible in the workspace webhook logs.»
-import { Effect } from "effect"
+import { Array, Effect } from "effect"
 import { InvalidRequest, NotFound, ValidationError } from "./errors.ts"
 import { Ids, isDeliveryId } from "./ids.ts"
 import { LedgerClock } from "./ledgerClock.ts"
@@ -134,15 +134,29 @@ export const resendFailed = Effect.fnUntraced(function* (
     const message = `"since" must be an ISO 8601 date or date-time with zone, not ${quote(since)}.`
     return yield* new InvalidRequest({ message })
   }
-  const change = Effect.gen(function* () {
-    const endpoint = yield* requireWebhook(workspaceId, id)
-    const failed = yield* failedSince(workspaceId, endpoint.id, time)
-    const deliveries = failed.map((delivery) => delivery.id)
-    const resent = yield* resend(workspaceId, deliveries)
-    return { delivery_ids: resent, waits: resent.length > 0 && !endpoint.enabled }
-  })
-  return yield* underHeadLock(workspaceId, change)
+  yield* requireWebhook(workspaceId, id)
+  const failed = yield* orServerError(failedSince(workspaceId, id, time))
+  const resendSome = (deliveries: ReadonlyArray<string>) =>
+    Effect.gen(function* () {
+      const endpoint = yield* requireWebhook(workspaceId, id)
+      const resent = yield* resend(workspaceId, deliveries)
+      return { resent, waits: resent.length > 0 && !endpoint.enabled }
+    })
+  // The workspace's writes wait for one batch at a time, however many there are.
+  const batches = Array.chunksOf(
+    failed.map((delivery) => delivery.id),
+    RESENT_AT_ONCE
+  )
+  const done = yield* Effect.forEach(batches, (batch) =>
+    underHeadLock(workspaceId, resendSome(batch))
+  )
+  return {
+    delivery_ids: done.flatMap(({ resent }) => resent),
+    waits: done.some(({ waits }) => waits)
+  }
 })
+
+const RESENT_AT_ONCE = 500
 
 const resend = Effect.fnUntraced(function* (
   workspaceId: string,

@@ -6,8 +6,12 @@ import { completeAttempts, type EndedAttempt } from "../domain/store/deliveries.
 
 interface Waiting {
   readonly ended: EndedAttempt
-  /** Whether the claim still held, so that the log has this attempt. */
-  readonly written: Deferred.Deferred<boolean>
+  readonly written: Deferred.Deferred<Completed>
+}
+
+export interface Completed {
+  /** The next one of its commitment waits in the outbox for the end of this one. */
+  readonly isFollowed: boolean
 }
 
 const MOST_AT_ONCE = 500
@@ -27,8 +31,9 @@ export const makeCompletions = Effect.gen(function* () {
       Effect.retry(AGAIN),
       Effect.orDie
     )
+    const followed = new Set(written.flatMap((row) => (row.followed ? [row.id] : [])))
     for (const { ended, written: done } of batch) {
-      Deferred.doneUnsafe(done, Effect.succeed(written.has(ended.id)))
+      Deferred.doneUnsafe(done, Effect.succeed({ isFollowed: followed.has(ended.id) }))
     }
   })
 
@@ -42,7 +47,7 @@ export const makeCompletions = Effect.gen(function* () {
   }).pipe(Effect.provideContext(services))
 
   return Effect.fnUntraced(function* (ended: EndedAttempt) {
-    const written = Deferred.makeUnsafe<boolean>()
+    const written = Deferred.makeUnsafe<Completed>()
     waiting.push({ ended, written })
     if (!writing) {
       writing = true

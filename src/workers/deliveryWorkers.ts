@@ -124,9 +124,9 @@ const makeAttempt = Effect.fnUntraced(function* (
       else {
         const ended = yield* attemptDelivery(current, schedule)
         answered(ended.failure === "timeout")
-        yield* complete(ended)
+        const { isFollowed } = yield* complete(ended)
         yield* recordAttempt(ended)
-        if (outlook.mayBeFollowed(delivery) || (yield* isDueSoon(ended))) outlook.again()
+        if (isFollowed || (yield* isDueSoon(ended))) outlook.again()
       }
       holding.drop(delivery.id)
       if (outlook.isFull && holding.room >= CLAIMED_AT_ONCE) outlook.again()
@@ -167,7 +167,6 @@ const lookIntoOutbox = Effect.fnUntraced(function* (
   const claimed = yield* Effect.uninterruptible(
     Effect.tap(claim, (deliveries) => Effect.sync(() => holding.add(deliveries)))
   )
-  outlook.took(claimed)
   actors.add(claimed)
   return claimed.length
 })

@@ -65,7 +65,7 @@ export const makeEndpointActors = Effect.fnUntraced(function* <R>({
 
   const start = ({ queue, wake }: EndpointActor, delivery: ClaimedDelivery) => {
     let isAnswered = false
-    const answered = (isTimeout: boolean) => {
+    const answered = (isTimeout: boolean | undefined) => {
       isAnswered = true
       queue.answered(isTimeout)
       places.leave(kindOf(delivery))
@@ -74,7 +74,7 @@ export const makeEndpointActors = Effect.fnUntraced(function* <R>({
       wake()
     }
     const ended = Effect.sync(() => {
-      if (!isAnswered) answered(false)
+      if (!isAnswered) answered(undefined)
       queue.ended(delivery)
       wake()
     })

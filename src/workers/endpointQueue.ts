@@ -61,11 +61,14 @@ export class EndpointQueue {
     return delivery
   }
 
-  /** The request that `next` gave out is over, however it ended; its attempt is not logged yet. */
-  answered(isTimeout = false): void {
+  /**
+   * The request that `next` gave out is over, however it ended; its attempt is not logged yet. Undefined:
+   * there was no request after all.
+   */
+  answered(isTimeout: boolean | undefined): void {
     this.#inFlight -= 1
     this.#unlogged += 1
-    this.#hangs = isTimeout
+    if (isTimeout !== undefined) this.#hangs = isTimeout
   }
 
   /** The attempt of the answered request is logged: the next one for its commitment may start. */

@@ -230,6 +230,7 @@ describe("LEDGER_WEBHOOK_ALLOW", () => {
     "user@receiver.lan",
     "*.receiver.lan",
     "receiver.lan.",
+    "none",
     "two words"
   ])("with %j is a mistake that is named", (word) => {
     const problem = Result.match(parseAllowList(`loopback,${word}`), {
@@ -237,6 +238,10 @@ describe("LEDGER_WEBHOOK_ALLOW", () => {
       onFailure: (problem) => problem
     })
     assert.include(problem, `"${word}" is neither`)
+  })
+
+  it("none lets nothing through", () => {
+    assert.deepEqual(allow(" none "), [])
   })
 
   it("loopback is the default of a service on loopback", () => {

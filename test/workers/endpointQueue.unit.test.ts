@@ -53,7 +53,7 @@ describe("an endpoint's queue", () => {
     const queue = queueOf(...all)
     const started = drain(queue)
     assert.deepStrictEqual(started, all.slice(0, 4))
-    queue.answered()
+    queue.answered(false)
     assert.deepStrictEqual(drain(queue), all.slice(4))
   })
 
@@ -65,7 +65,7 @@ describe("an endpoint's queue", () => {
     assert.deepStrictEqual(drain(queue), [])
     queue.answered(true)
     assert.deepStrictEqual(drain(queue), all.slice(4, 5))
-    queue.answered()
+    queue.answered(false)
     assert.deepStrictEqual(drain(queue), all.slice(5))
   })
 
@@ -76,7 +76,7 @@ describe("an endpoint's queue", () => {
     while (answered.length < UNLOGGED_PER_ENDPOINT) {
       for (const started of drain(queue)) {
         answered.push(started)
-        queue.answered()
+        queue.answered(false)
       }
     }
     assert.deepStrictEqual(drain(queue), [])
@@ -84,6 +84,14 @@ describe("an endpoint's queue", () => {
     assert.isDefined(first)
     queue.ended(first)
     assert.lengthOf(drain(queue), 1)
+  })
+
+  it("is not thought to answer again by what was not sent after all", () => {
+    const all = ["a", "b", "c", "d", "e"].map((name) => delivery(name))
+    const queue = queueOf(...all)
+    drain(queue)
+    for (const isTimeout of [true, undefined, undefined]) queue.answered(isTimeout)
+    assert.deepStrictEqual(drain(queue), [], "one is under way, and that is all it may have")
   })
 
   it("keeps what finds no place among the requests of all endpoints", () => {
@@ -101,7 +109,7 @@ describe("an endpoint's queue", () => {
     const other = delivery("b")
     const queue = queueOf(claim, close, other)
     assert.deepStrictEqual(drain(queue), [claim, other])
-    queue.answered()
+    queue.answered(false)
     assert.deepStrictEqual(drain(queue), [], "its attempt is not logged yet")
     queue.ended(claim)
     assert.deepStrictEqual(drain(queue), [close])
@@ -125,7 +133,7 @@ describe("an endpoint's queue", () => {
     const claim = delivery("a")
     const queue = queueOf(retry, claim)
     drain(queue)
-    queue.answered()
+    queue.answered(false)
     queue.ended(retry)
     queue.add(delivery("a"))
     assert.deepStrictEqual(drain(queue), [])
@@ -137,7 +145,7 @@ describe("an endpoint's queue", () => {
     assert.strictEqual(queue.room, 0)
     const started = drain(queue)
     assert.strictEqual(queue.room, 0)
-    for (const _ of started) queue.answered()
+    for (const _ of started) queue.answered(false)
     assert.strictEqual(queue.room, 1)
   })
 
@@ -147,7 +155,7 @@ describe("an endpoint's queue", () => {
     assert.strictEqual(queue.roomForFirst, HELD_AFTER_TIMEOUT)
     for (const one of all) queue.add(one)
     assert.deepStrictEqual(drain(queue), all.slice(0, 1))
-    queue.answered()
+    queue.answered(false)
     assert.deepStrictEqual(drain(queue), all.slice(1, 5))
     assert.isAbove(queue.room, HELD_AFTER_TIMEOUT)
   })
@@ -181,7 +189,7 @@ describe("an endpoint's queue", () => {
     assert.isFalse(queue.isEmpty)
     drain(queue)
     assert.isFalse(queue.isEmpty)
-    queue.answered()
+    queue.answered(false)
     assert.isFalse(queue.isEmpty)
     queue.ended(only)
     assert.isTrue(queue.isEmpty)

@@ -236,15 +236,16 @@ export interface EndedAttempt extends Claim {
 }
 
 /**
- * Logs attempts and moves their deliveries on, all in one statement. Answers the ids whose claim still
+ * Logs attempts and moves their deliveries on, all in one statement. Answers those whose claim still
  * held; an attempt under a lost claim changes nothing, because another replica makes it again.
+ * `followed`: the next one of its commitment waits in the outbox, and it is its turn now.
  */
 export const completeAttempts = Effect.fnUntraced(function* (
   attempts: ReadonlyArray<EndedAttempt>
 ) {
   const sql = yield* SqlClient.SqlClient
   const [workspaces, ids, tokens] = claimColumns(attempts)
-  const rows = yield* sql<{ id: string }>`
+  return yield* sql<{ readonly id: string; readonly followed: boolean }>`
     with ended as materialized (
       select workspace_id::uuid, id, claim_token, attempt, started_at, duration_ms,
         http_status, failure, detail, response, status, due_at
@@ -278,6 +279,13 @@ export const completeAttempts = Effect.fnUntraced(function* (
       ended_at = case when held.status <> 'pending' then held.due_at end,
       claimed_by = null, claim_token = null, claimed_until = null
     from held where delivery.workspace_id = held.workspace_id and delivery.id = held.id
-    returning delivery.id`
-  return new Set(rows.map((row) => row.id))
+    returning delivery.id, held.attempt = 1 and (
+      select true from webhook_deliveries later
+      where later.workspace_id = delivery.workspace_id
+        and later.endpoint_id = delivery.endpoint_id
+        and later.commitment_id = delivery.commitment_id
+        and later.seq > delivery.seq
+        and later.status = 'pending' and later.attempts = 0 and later.claimed_by is null
+      limit 1
+    ) is not null as followed`
 })

@@ -47,18 +47,19 @@ export const insertOutbox = Effect.fnUntraced(function* (outbox: {
       ${texts(events.map((event) => event.commitmentId))},
       ${texts(events.map((event) => event.payload))}
     ) as event (id, type, seq, commitment_id, payload)`
+  // With a limit, and not as `exists`, which might be answered by reading all that is pending.
   const earlier = sql`
-    select from webhook_deliveries earlier
+    select true from webhook_deliveries earlier
     where earlier.workspace_id = ${workspaceId}::uuid
       and earlier.endpoint_id = delivery.endpoint_id
       and earlier.commitment_id = delivery.commitment_id
       and earlier.status = 'pending' and earlier.attempts = 0`
   return yield* sql<{ readonly id: string; readonly follows: boolean }>`
     with wanted as materialized (
-      select id, endpoint_id, event_id, commitment_id, seq, exists (${earlier}) as follows,
-        case when not exists (
-          ${earlier} and earlier.claimed_by is distinct from ${outbox.replicaId}
-        ) then claim_token end as claim_token
+      select id, endpoint_id, event_id, commitment_id, seq, (${earlier} limit 1) is not null as follows,
+        case when (
+          ${earlier} and earlier.claimed_by is distinct from ${outbox.replicaId} limit 1
+        ) is null then claim_token end as claim_token
       from unnest(
         ${texts(deliveries.map((delivery) => delivery.id))},
         ${texts(deliveries.map((delivery) => delivery.endpointId))},

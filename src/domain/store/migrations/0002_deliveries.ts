@@ -66,8 +66,8 @@ const STATEMENTS = [
   // Every index here is written again when a delivery ends: there are few.
   `create index webhook_deliveries_of_endpoint
     on webhook_deliveries (workspace_id, endpoint_id, id)`,
-  `create index webhook_deliveries_failed
-    on webhook_deliveries (workspace_id, id) where status = 'failed'`,
+  `create index webhook_deliveries_not_delivered
+    on webhook_deliveries (workspace_id, status, id) where status in ('failed', 'cancelled')`,
   `create index webhook_deliveries_of_event
     on webhook_deliveries (workspace_id, event_id, endpoint_id)`,
 
