@@ -67,5 +67,6 @@ const endedAttempt = (
   detail: storableDetail(outcome.detail),
   response: outcome.responseText,
   status: outcome.failure === null ? "delivered" : times.delay === undefined ? "failed" : "pending",
+  delayMillis: times.delay,
   dueAt: times.endedAt + (times.delay ?? 0)
 })

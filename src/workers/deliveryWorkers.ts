@@ -126,7 +126,7 @@ const makeAttempt = Effect.fnUntraced(function* (
         answered(ended.failure === "timeout")
         const { isFollowed } = yield* complete(ended)
         yield* recordAttempt(ended)
-        if (isFollowed || (yield* isDueSoon(ended))) outlook.again()
+        if (isFollowed || isDueSoon(ended)) outlook.again()
       }
       holding.drop(delivery.id)
       if (outlook.isFull && holding.room >= CLAIMED_AT_ONCE) outlook.again()
@@ -142,10 +142,8 @@ const makeAttempt = Effect.fnUntraced(function* (
 })
 
 /** Whether it is to be tried again before the look that comes anyway. */
-const isDueSoon = Effect.fnUntraced(function* ({ dueAt, status }: EndedAttempt) {
-  if (status !== "pending") return false
-  return dueAt - (yield* (yield* LedgerClock).now) < LOOK_INTERVAL_MILLISECONDS
-})
+const isDueSoon = ({ delayMillis }: EndedAttempt) =>
+  delayMillis !== undefined && delayMillis < LOOK_INTERVAL_MILLISECONDS
 
 const lookIntoOutbox = Effect.fnUntraced(function* (
   holding: Holding,

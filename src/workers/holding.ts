@@ -12,29 +12,34 @@ const HELD_IN_ALL = 4_096
 /** What was held for longer is looked at again before it is sent: its endpoint may be gone. */
 const FRESH_MILLISECONDS = 250
 
+interface Held {
+  readonly delivery: ClaimedDelivery
+  /** In milliseconds of this process's monotonic clock. */
+  readonly claimedAt: number
+}
+
 /**
  * What this replica holds a claim on. Renewed while it lives; given back when its scope closes, which
  * is after the attempts of the actors above have ended or been interrupted.
  */
 export const makeHolding = Effect.gen(function* () {
   const services = yield* Effect.context<SqlClient.SqlClient | LedgerClock>()
-  const held = new Map<string, ClaimedDelivery>()
-  /** When it was claimed, in milliseconds of this process's monotonic clock. */
-  const since = new WeakMap<ClaimedDelivery, number>()
+  const held = new Map<string, Held>()
+  const claims = () => Array.from(held.values(), ({ delivery }) => delivery)
 
   yield* Effect.addFinalizer(() =>
-    giveBack(Array.from(held.values())).pipe(
+    giveBack(claims()).pipe(
       Effect.catchCause((cause) => Effect.logWarning("Deliveries could not be given back", cause)),
       Effect.provideContext(services)
     )
   )
 
   const renew = Effect.gen(function* () {
-    const claims = Array.from(held.values())
-    if (claims.length === 0) return
-    const kept = yield* renewClaims(claims, yield* (yield* LedgerClock).now)
-    for (const claim of claims) {
-      if (!kept.has(claim.id) && held.get(claim.id) === claim) held.delete(claim.id)
+    const asked = claims()
+    if (asked.length === 0) return
+    const kept = yield* renewClaims(asked, yield* (yield* LedgerClock).now)
+    for (const claim of asked) {
+      if (!kept.has(claim.id) && held.get(claim.id)?.delivery === claim) held.delete(claim.id)
     }
   }).pipe(
     Effect.catchCause((cause) => Effect.logWarning("Claims could not be renewed", cause)),
@@ -52,15 +57,15 @@ export const makeHolding = Effect.gen(function* () {
     get isScarce() {
       return held.size >= HELD_IN_ALL / 2
     },
-    has: (delivery: ClaimedDelivery) => held.get(delivery.id)?.claimToken === delivery.claimToken,
-    isFresh: (delivery: ClaimedDelivery) =>
-      !delivery.follows && performance.now() - (since.get(delivery) ?? 0) <= FRESH_MILLISECONDS,
+    has: ({ claimToken, id }: ClaimedDelivery) => held.get(id)?.delivery.claimToken === claimToken,
+    /** Just claimed, and not to be looked at again before it is sent. */
+    isFresh: ({ follows, id }: ClaimedDelivery) => {
+      const claimedAt = held.get(id)?.claimedAt ?? 0
+      return !follows && performance.now() - claimedAt <= FRESH_MILLISECONDS
+    },
     add: (deliveries: ReadonlyArray<ClaimedDelivery>) => {
-      const now = performance.now()
-      for (const delivery of deliveries) {
-        held.set(delivery.id, delivery)
-        since.set(delivery, now)
-      }
+      const claimedAt = performance.now()
+      for (const delivery of deliveries) held.set(delivery.id, { delivery, claimedAt })
     },
     drop: (id: string) => {
       held.delete(id)

@@ -133,10 +133,13 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 }
 
+const UTF8 = new TextDecoder()
+
 /** PostgreSQL stores no NUL. A character that the cut went through is left out. */
 const storableText = (chunks: ReadonlyArray<Buffer>, isCut: boolean): string => {
   const bytes = Buffer.concat(chunks)
-  const text = new TextDecoder().decode(bytes, { stream: isCut }).replaceAll("\0", "\uFFFD")
+  const decoded = isCut ? new TextDecoder().decode(bytes, { stream: true }) : UTF8.decode(bytes)
+  const text = decoded.replaceAll("\0", "\uFFFD")
   // Each byte that is no UTF-8 became a replacement character of three.
   if (bytes.length * 3 <= KEPT_BYTES) return text
   const encoded = Buffer.from(text, "utf8")

@@ -231,6 +231,8 @@ export interface EndedAttempt extends Claim {
   readonly detail: string | null
   readonly response: string
   readonly status: "delivered" | "failed" | "pending"
+  /** From its end to the next attempt; undefined when there is none. */
+  readonly delayMillis: number | undefined
   /** When the next attempt may start; for an ended delivery, when it ended. */
   readonly dueAt: number
 }
