@@ -49,7 +49,7 @@ npm run bench -- deliveries [--quick] [--json FILE]
 Measures the service against a hand-written Fastify + pg service, both on one embedded PostgreSQL
 with durable commits, and prints one table. Takes under five minutes. With «deliveries»: the delivery
 of webhooks beside graphile-worker, pg-boss and the same requests without a queue, and what endpoints
-that hang cost the others; in three minutes (with --quick in one).
+that hang cost the others; in two minutes (with --quick in one).
 
   --quick        shorter runs: under a minute, less exact
   --large        also compares 1,000,000 records with 1,000 (a few minutes more)

@@ -10,6 +10,9 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 const root = path.resolve(path.dirname(fs.realpathSync(fileURLToPath(import.meta.url))), "..")
 const source = path.join(root, "src/cli.ts")
 
+// Names are looked up on half of these threads, so that a few whose servers are silent hold up no others.
+process.env.UV_THREADPOOL_SIZE ??= "32"
+
 /** Which Node runs which file. The preparation belongs to clones and is not in the package. */
 const choose = async () => {
   if (!fs.existsSync(source))

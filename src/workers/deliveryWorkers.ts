@@ -154,6 +154,7 @@ const lookIntoOutbox = Effect.fnUntraced(function* (
   outlook.begin(busyEndpoints)
   outlook.isFull = holding.room < CLAIMED_AT_ONCE
   if (holding.room === 0) return 0
+  yield* holding.renewIfLate
   const claim = claimDue({
     replicaId: holding.replicaId,
     now: yield* (yield* LedgerClock).now,

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { ClaimedDelivery } from "../domain/deliveryHandoff.ts"
+import { type ClaimedDelivery, LEASE_MILLISECONDS } from "../domain/deliveryHandoff.ts"
 import { LedgerClock } from "../domain/ledgerClock.ts"
 import { giveBack, renewClaims } from "../domain/store/deliveries.ts"
 
@@ -34,10 +34,18 @@ export const makeHolding = Effect.gen(function* () {
     )
   )
 
+  const { now } = yield* LedgerClock
+  let renewedAt = yield* now
+
   const renew = Effect.gen(function* () {
     const asked = claims()
-    if (asked.length === 0) return
-    const kept = yield* renewClaims(asked, yield* (yield* LedgerClock).now)
+    const askedAt = yield* now
+    if (asked.length === 0) {
+      renewedAt = askedAt
+      return
+    }
+    const kept = yield* renewClaims(asked, askedAt)
+    renewedAt = askedAt
     for (const claim of asked) {
       if (!kept.has(claim.id) && held.get(claim.id)?.delivery === claim) held.delete(claim.id)
     }
@@ -46,9 +54,15 @@ export const makeHolding = Effect.gen(function* () {
     Effect.provideContext(services)
   )
 
+  /** After PostgreSQL was away: or this replica would take what it is sending for somebody else's. */
+  const renewIfLate = Effect.flatMap(now, (time) =>
+    time - renewedAt > LEASE_MILLISECONDS / 2 ? renew : Effect.void
+  )
+
   return {
     replicaId: randomUUID() as string,
     renew,
+    renewIfLate,
     /** How many more may be held: what is held is renewed every few seconds. */
     get room() {
       return Math.max(0, HELD_IN_ALL - held.size)

@@ -246,6 +246,31 @@ describe("a claim", () => {
       }).pipe(Effect.provide(replica(realSender)))
     })
   )
+
+  it.effect(
+    "is renewed before a look when heartbeats failed: what is being sent is not sent again",
+    () =>
+      Effect.gen(function* () {
+        const answer = Promise.withResolvers<void>()
+        const receiver = yield* Effect.acquireRelease(
+          Effect.promise(() => startReceiver({ answer: { after: answer.promise } })),
+          (one) => Effect.promise(one.stop)
+        )
+        const workers = yield* DeliveryWorkers
+        const workspaceId = yield* workspaceWith(receiver.url)
+        yield* claim(workspaceId)
+        assertCallback(yield* Effect.promise(receiver.next), { attempt: 1 })
+        // Longer than the lease, without a heartbeat.
+        yield* TestClock.adjust("11 seconds")
+        assert.strictEqual(yield* workers.deliverDue, 0)
+        answer.resolve()
+        yield* workers.idle
+        const { attempts, status } = yield* onlyDelivery(workspaceId)
+        assert.strictEqual(status, "delivered")
+        assert.lengthOf(attempts, 1)
+        assert.lengthOf(receiver.received, 1)
+      }).pipe(Effect.provide(replica(realSender)))
+  )
 })
 
 /** The delivery as a replica leaves it that was killed: claimed, until its lease ends. */
