@@ -7,8 +7,7 @@ import { isCommitmentId, isMemoryId } from "../ids.ts"
 import type { OperationRequest } from "../operationRequest.ts"
 import type { Head } from "../records.ts"
 import { loadCommitments, saveCommitments } from "./commitments.ts"
-import { insertEntries } from "./entries.ts"
-import { updateHead } from "./heads.ts"
+import { appendEntries } from "./entries.ts"
 import { insertKeptAnswers, loadKeptAnswers } from "./keptAnswers.ts"
 import { insertLinks, loadLinks } from "./links.ts"
 import { loadMemories, saveMemories } from "./memories.ts"
@@ -68,8 +67,7 @@ const KEPT_MILLISECONDS = 24 * 60 * 60 * 1000
 export const saveOutcome = Effect.fnUntraced(function* (outcome: BatchOutcome, now: number) {
   const { head } = outcome
   if (outcome.entries.length === 0) return
-  yield* updateHead(head)
-  yield* insertEntries(head.workspaceId, outcome.entries)
+  yield* appendEntries(head, outcome.entries)
   if (outcome.commitments.length > 0) yield* saveCommitments(head.workspaceId, outcome.commitments)
   if (outcome.memories.length > 0) yield* saveMemories(head.workspaceId, outcome.memories)
   if (outcome.links.length > 0) yield* insertLinks(head.workspaceId, outcome.links)

@@ -3,8 +3,9 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { ENTRY_FORMAT } from "../hashChain.ts"
-import type { LedgerEntry } from "../records.ts"
+import type { Head, LedgerEntry } from "../records.ts"
 import { binaries, integers, texts, times } from "./columns.ts"
+import { headUpdate } from "./heads.ts"
 
 export interface EntryRow {
   readonly seq: bigint
@@ -31,15 +32,20 @@ export const toEntry = (row: EntryRow): LedgerEntry => ({
   hash: row.hash
 })
 
-export const insertEntries = Effect.fnUntraced(function* (
-  workspaceId: string,
+/**
+ * Appends entries and moves the head to their end, in one statement: each is a way to PostgreSQL and back
+ * while the workspace is locked.
+ */
+export const appendEntries = Effect.fnUntraced(function* (
+  head: Head,
   entries: ReadonlyArray<LedgerEntry>
 ) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
+    with moved as (${headUpdate(sql, head)})
     insert into ledger_entries
       (workspace_id, seq, format, op_id, op, actor, record_id, time, payload, prev_hash, hash)
-    select ${workspaceId}::uuid, seq, ${ENTRY_FORMAT}::smallint, op_id, op, actor, record_id, time,
+    select ${head.workspaceId}::uuid, seq, ${ENTRY_FORMAT}::smallint, op_id, op, actor, record_id, time,
       payload, prev_hash, hash
     from unnest(
       ${integers(entries.map((entry) => entry.seq))},

@@ -66,10 +66,10 @@ export const lockHead = Effect.fnUntraced(function* (workspaceId: string) {
   return rows.map(toHead)[0]
 })
 
-export const updateHead = Effect.fnUntraced(function* (head: Head) {
-  const sql = yield* SqlClient.SqlClient
+/** The head as the statement that appends entries writes it. */
+export const headUpdate = (sql: SqlClient.SqlClient, head: Head) => {
   const { counts } = head
-  yield* sql`
+  return sql`
     update workspace_heads set
       last_seq = ${head.lastSeq}, last_hash = ${head.lastHash}, last_time = ${time(head.lastTime)},
       open = ${counts.open}, claimed = ${counts.claimed}, in_review = ${counts.in_review},
@@ -77,4 +77,4 @@ export const updateHead = Effect.fnUntraced(function* (head: Head) {
       untriaged = ${counts.untriaged}, triaged = ${counts.triaged}, linked = ${counts.linked},
       committed = ${counts.committed}, dismissed = ${counts.dismissed}
     where workspace_id = ${head.workspaceId}::uuid`
-})
+}
