@@ -10,8 +10,11 @@ import hashlib
 import hmac
 import json
 import os
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+if not os.environ.get("WEBHOOK_SECRET"):
+    sys.exit("Set WEBHOOK_SECRET to the secret of the webhook.")
 SECRET = os.environ["WEBHOOK_SECRET"].encode()
 BODY_BYTES_MOST = 10 * 1024 * 1024
 

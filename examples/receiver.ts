@@ -1,7 +1,8 @@
 // A receiver of Workspace Ledger webhooks, to run and to start from.
 //
-//     WEBHOOK_SECRET=<secret> node examples/receiver.ts
+//     WEBHOOK_SECRET=<secret> npm run receiver
 //
+// (In your own project: `node receiver.ts`, with Node 22.18 or newer.)
 // It prints one line for each event that it meets for the first time. While the ledger runs on this
 // machine, register http://127.0.0.1:8787/ as the webhook's URL. PORT=0 takes a free port.
 import { createServer, type IncomingMessage } from "node:http"

@@ -8,6 +8,12 @@ const { baseUrl, caFile, token, workspaceId } = JSON.parse(
 )
 const client = createLedgerClient({ baseUrl, token, workspaceId, ca: caFile })
 
+await client.status.query().catch((error: unknown) => {
+  if (isLedgerError(error)) throw error
+  console.error(`Nothing answers at ${baseUrl}. Is \`npm start\` running?`)
+  process.exit(1)
+})
+
 const memory = await client.ops.mutate({ op: "capture", body: "The deploy took an hour" })
 const commitment = await client.ops.mutate({
   op: "commit",

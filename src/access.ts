@@ -22,7 +22,7 @@ export const prepareAccess = Effect.fnUntraced(function* (settings: Settings) {
   if (kept !== undefined) {
     const file = yield* setAside(settings.dataDir)
     yield* Effect.logWarning(
-      `This database does not know the token in credentials.json; it is now ${file}`
+      `This database does not accept the token in credentials.json (unknown, or revoked); the file was renamed to ${file}`
     )
   }
   return yield* firstRun(settings.bootstrapName, keep)

@@ -92,7 +92,7 @@ const listCommand = Command.make(
 ).pipe(
   Command.withShortDescription("List what was sent to webhooks, newest first"),
   Command.withDescription(
-    "List what was sent to webhooks, newest first. LAST is the status of the last answer, or why there was none: timeout, dns, connect, tls, reset, protocol, refused_address. DETAIL says more about it. With --json every attempt is shown, with its time, duration and the first bytes of the answer, and the payload."
+    "List what was sent to webhooks, newest first. LAST is the status of the last answer, such as 503, or why there was none: timeout, dns, connect, tls, reset, protocol, refused_address. DETAIL says more about it. With --json every attempt is shown, with its time, duration and the first bytes of the answer, and the payload."
   ),
   Command.withExamples([
     { command: "ledger delivery list --status failed", description: "What never arrived" },

@@ -116,7 +116,9 @@ export const rotateCommand = Command.make(
       ...properties([
         ["url", rotated.url],
         ...(Option.isNone(given) ? [["secret", secret] as const] : []),
-        ["old secret signs until", readableTime(rotated.previous_secret_until)]
+        overlapHours === 0
+          ? ["old secret", "signs no more"]
+          : ["old secret signs until", readableTime(rotated.previous_secret_until)]
       ]),
       ...(Option.isNone(given) ? [SHOWN_ONCE] : [])
     ])
@@ -148,7 +150,7 @@ export const testCommand = Command.make(
     yield* answer({ workspace_id: resolved.id, webhook_id: id, ...sent }, [
       sent.waits
         ? `A test event goes to ${url} when the webhook is enabled: it is disabled.`
-        : `A test event goes to ${url} as soon as a service runs on this database.`,
+        : `A test event goes to ${url}: within a second if the service runs, else when it is started.`,
       ...properties([
         ["delivery", sent.delivery_id],
         ["event", sent.event_id]

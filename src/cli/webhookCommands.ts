@@ -3,7 +3,7 @@
 import { Effect, Option, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { performOperation } from "../domain/performOperation.ts"
-import { generateWebhookSecret, listWebhooks } from "../domain/webhookCare.ts"
+import { generateWebhookSecret, listWebhooks, requireWebhook } from "../domain/webhookCare.ts"
 import { FILTER_STATES } from "../domain/webhookFields.ts"
 import { actorFlag, commandCaller } from "./caller.ts"
 import { layerCommand, resolveWorkspace, workspaceFlag } from "./environment.ts"
@@ -46,9 +46,12 @@ const addCommand = Command.make(
       },
       undefined
     )
+    const { createdAt, updatedAt } = yield* requireWebhook(id, receipt.record_id)
     const webhook = { id: receipt.record_id, url, states, ...(made && { secret: made }) }
     yield* answer({ workspace_id: id, op_id: receipt.op_id, webhook }, [
-      `Registered the webhook for the workspace ${name}.`,
+      createdAt === updatedAt
+        ? `Registered the webhook for the workspace ${name}.`
+        : `This URL was registered already in the workspace ${name}: its secret is replaced, the old one signs no more, and so is its filter (now: ${states.length === 0 ? "every move" : states.join(", ")}).`,
       ...properties([
         ["id", receipt.record_id],
         ["url", url],

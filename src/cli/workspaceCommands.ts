@@ -87,7 +87,8 @@ const issueCommand = Command.make(
         ["actor", token.actor],
         ["token", token.token]
       ]),
-      SHOWN_ONCE
+      SHOWN_ONCE,
+      `Requests carry it as the header X-Proxy-Token, beside X-Workspace-Id: ${id}`
     ])
   }, Effect.provide(layerCommand))
 ).pipe(

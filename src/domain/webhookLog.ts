@@ -89,15 +89,16 @@ export const listWebhookDeliveries = Effect.fnUntraced(function* (
 ) {
   const deliveries = yield* orServerError(
     listDeliveries(workspaceId, {
-      endpointId:
-        filter.webhookId === undefined
-          ? undefined
-          : (yield* requireWebhook(workspaceId, filter.webhookId)).id,
+      endpointId: filter.webhookId,
       status: filter.status,
       limit: Math.min(filter.limit ?? LIMITS.pageSizeDefault, LIMITS.pageSize),
       offset: filter.offset ?? 0
     })
   )
+  // What was sent to a webhook stays in the log when that is removed.
+  if (deliveries.length === 0 && filter.webhookId !== undefined) {
+    yield* requireWebhook(workspaceId, filter.webhookId)
+  }
   return deliveries.map(deliveryView)
 })
 
@@ -112,7 +113,8 @@ export const resendDelivery = Effect.fnUntraced(function* (workspaceId: string, 
     const endpoint = yield* requireWebhook(workspaceId, delivery.endpointId)
     const [resent] = yield* resend(workspaceId, [delivery.id])
     if (resent === undefined) {
-      const message = "An attempt of this event for this webhook is pending already."
+      const message =
+        "This event is still being sent to this webhook: its next attempt is pending. It can be sent again when that delivery has ended."
       return yield* new ValidationError({ message })
     }
     return { delivery_id: resent, waits: !endpoint.enabled }

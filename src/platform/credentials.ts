@@ -54,6 +54,8 @@ const curlConfig = ({ caFile, token, workspaceId }: Credentials) =>
     ...(caFile === null ? [] : [`cacert = "${caFile.replace(/["\\]/g, "\\$&")}"`]),
     "silent",
     "show-error",
+    // Answers end without one: the prompt would stand behind them.
+    'write-out = "\\n"',
     ""
   ].join("\n")
 

@@ -50,8 +50,8 @@ export const takeOperationsPort = (port: number) =>
   takePort({
     host: "127.0.0.1",
     port,
-    problemOf: () =>
-      `The operations port ${port} of 127.0.0.1 cannot be opened. Set LEDGER_OPS_PORT to another one.`
+    problemOf: ({ code }) =>
+      `The operations port ${port} of 127.0.0.1 ${code === "EADDRINUSE" ? "is in use already" : "cannot be opened"}. Set LEDGER_OPS_PORT to another one.`
   })
 
 /** Answers on the port until the scope closes. */

@@ -147,6 +147,15 @@ describe("webhooks", () => {
     assert.notInclude((await ledger("webhook", "list")).stdout, json.webhook.secret)
   })
 
+  it("add says when the URL was registered already, and what is replaced", async () => {
+    await createWorkspace("only")
+    const first = await ledger("webhook", "add", URL, "--state", "closed")
+    assert.include(first.stdout, "Registered the webhook for the workspace only.")
+    const again = await ledger("webhook", "add", URL)
+    assert.include(again.stdout, "This URL was registered already in the workspace only")
+    assert.include(again.stdout, "(now: every move)")
+  })
+
   it("a given secret is used and not repeated", async () => {
     await createWorkspace("only")
     const { stdout } = await ledger("webhook", "add", URL, "--secret", "my own secret")

@@ -58,7 +58,7 @@ describe("a port that is in use is told, and nothing is made", () => {
     ],
     [
       "LEDGER_OPS_PORT",
-      (port: number) => `port ${port} of 127.0.0.1 cannot be opened. Set LEDGER_OPS_PORT`
+      (port: number) => `port ${port} of 127.0.0.1 is in use already. Set LEDGER_OPS_PORT`
     ]
   ])("%s", async (variable, message) => {
     await using taken = await listen()
