@@ -1,13 +1,15 @@
 // What one batch reads and writes, all inside the transaction that holds the head's lock: each kind
 // of row with one statement, and no statement for what the batch does not touch.
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import type { Loaded } from "../batchDraft.ts"
 import type { BatchOutcome } from "../decideBatch.ts"
 import { isCommitmentId, isMemoryId } from "../ids.ts"
 import type { OperationRequest } from "../operationRequest.ts"
 import type { Head } from "../records.ts"
 import { loadCommitments, saveCommitments } from "./commitments.ts"
-import { appendEntries } from "./entries.ts"
+import { insertEntries } from "./entries.ts"
+import { updateHead } from "./heads.ts"
 import { insertKeptAnswers, loadKeptAnswers } from "./keptAnswers.ts"
 import { insertLinks, loadLinks } from "./links.ts"
 import { loadMemories, saveMemories } from "./memories.ts"
@@ -63,16 +65,25 @@ const namesIn = (requests: ReadonlyArray<OperationRequest>) => {
 
 const KEPT_MILLISECONDS = 24 * 60 * 60 * 1000
 
-/** Writes all that the batch decided. A batch in which every operation was refused writes nothing. */
+/**
+ * Writes all that the batch decided, in one statement: each would be a way to PostgreSQL and back while the
+ * workspace is locked. A batch in which every operation was refused writes nothing.
+ */
 export const saveOutcome = Effect.fnUntraced(function* (outcome: BatchOutcome, now: number) {
-  const { head } = outcome
-  if (outcome.entries.length === 0) return
-  yield* appendEntries(head, outcome.entries)
-  if (outcome.commitments.length > 0) yield* saveCommitments(head.workspaceId, outcome.commitments)
-  if (outcome.memories.length > 0) yield* saveMemories(head.workspaceId, outcome.memories)
-  if (outcome.links.length > 0) yield* insertLinks(head.workspaceId, outcome.links)
-  if (outcome.endpoints.length > 0) yield* saveEndpoints(head.workspaceId, outcome.endpoints)
-  if (outcome.keptAnswers.length > 0) {
-    yield* insertKeptAnswers(head.workspaceId, outcome.keptAnswers, now + KEPT_MILLISECONDS)
-  }
+  const { commitments, endpoints, entries, head, keptAnswers, links, memories } = outcome
+  if (entries.length === 0) return
+  const sql = yield* SqlClient.SqlClient
+  const { workspaceId } = head
+  const writes = [
+    updateHead(sql, head),
+    ...(commitments.length === 0 ? [] : [saveCommitments(sql, workspaceId, commitments)]),
+    ...(memories.length === 0 ? [] : [saveMemories(sql, workspaceId, memories)]),
+    ...(links.length === 0 ? [] : [insertLinks(sql, workspaceId, links)]),
+    ...(endpoints.length === 0 ? [] : [saveEndpoints(sql, workspaceId, endpoints)]),
+    ...(keptAnswers.length === 0
+      ? []
+      : [insertKeptAnswers(sql, workspaceId, keptAnswers, now + KEPT_MILLISECONDS)])
+  ]
+  const parts = writes.map((write, index) => sql`${sql(`write_${index}`)} as (${write})`)
+  yield* sql`with ${sql.csv(parts)} ${insertEntries(sql, workspaceId, entries)}`
 })

@@ -56,40 +56,38 @@ export const loadCommitments = Effect.fnUntraced(function* (
 })
 
 /** Writes each record in its last state, new ones and changed ones alike. */
-export const saveCommitments = Effect.fnUntraced(function* (
+export const saveCommitments = (
+  sql: SqlClient.SqlClient,
   workspaceId: string,
   records: ReadonlyArray<CommitmentRecord>
-) {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    insert into commitments
-      (workspace_id, id, created_seq, title, body, state, result, owner, priority, tags, meta,
-       memory_id, reopened, approved, created_at, updated_at, closed_at)
-    select ${workspaceId}::uuid, id, created_seq, title, body, state, result, owner, priority,
-      array(select jsonb_array_elements_text(tags::jsonb)), meta,
-      memory_id, reopened, approved, created_at, updated_at, closed_at
-    from unnest(
-      ${texts(records.map((record) => record.id))},
-      ${integers(records.map((record) => record.createdSeq))},
-      ${texts(records.map((record) => record.title))},
-      ${texts(records.map((record) => record.body))},
-      ${texts(records.map((record) => record.state))},
-      ${texts(records.map((record) => record.result))},
-      ${texts(records.map((record) => record.owner))},
-      ${texts(records.map((record) => record.priority))},
-      ${lists(records.map((record) => record.tags))},
-      ${texts(records.map((record) => JSON.stringify(record.meta)))},
-      ${texts(records.map((record) => record.memoryId))},
-      ${booleans(records.map((record) => record.reopened))},
-      ${booleans(records.map((record) => record.approved))},
-      ${times(records.map((record) => record.createdAt))},
-      ${times(records.map((record) => record.updatedAt))},
-      ${times(records.map((record) => record.closedAt))}
-    ) as record (id, created_seq, title, body, state, result, owner, priority, tags, meta,
-      memory_id, reopened, approved, created_at, updated_at, closed_at)
-    on conflict (workspace_id, id) do update set
-      state = excluded.state, result = excluded.result, owner = excluded.owner,
-      meta = excluded.meta, memory_id = excluded.memory_id, reopened = excluded.reopened,
-      approved = excluded.approved, updated_at = excluded.updated_at,
-      closed_at = excluded.closed_at`
-})
+) => sql`
+  insert into commitments
+    (workspace_id, id, created_seq, title, body, state, result, owner, priority, tags, meta,
+     memory_id, reopened, approved, created_at, updated_at, closed_at)
+  select ${workspaceId}::uuid, id, created_seq, title, body, state, result, owner, priority,
+    array(select jsonb_array_elements_text(tags::jsonb)), meta,
+    memory_id, reopened, approved, created_at, updated_at, closed_at
+  from unnest(
+    ${texts(records.map((record) => record.id))},
+    ${integers(records.map((record) => record.createdSeq))},
+    ${texts(records.map((record) => record.title))},
+    ${texts(records.map((record) => record.body))},
+    ${texts(records.map((record) => record.state))},
+    ${texts(records.map((record) => record.result))},
+    ${texts(records.map((record) => record.owner))},
+    ${texts(records.map((record) => record.priority))},
+    ${lists(records.map((record) => record.tags))},
+    ${texts(records.map((record) => JSON.stringify(record.meta)))},
+    ${texts(records.map((record) => record.memoryId))},
+    ${booleans(records.map((record) => record.reopened))},
+    ${booleans(records.map((record) => record.approved))},
+    ${times(records.map((record) => record.createdAt))},
+    ${times(records.map((record) => record.updatedAt))},
+    ${times(records.map((record) => record.closedAt))}
+  ) as record (id, created_seq, title, body, state, result, owner, priority, tags, meta,
+    memory_id, reopened, approved, created_at, updated_at, closed_at)
+  on conflict (workspace_id, id) do update set
+    state = excluded.state, result = excluded.result, owner = excluded.owner,
+    meta = excluded.meta, memory_id = excluded.memory_id, reopened = excluded.reopened,
+    approved = excluded.approved, updated_at = excluded.updated_at,
+    closed_at = excluded.closed_at`

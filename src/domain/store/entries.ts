@@ -3,9 +3,8 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { ENTRY_FORMAT } from "../hashChain.ts"
-import type { Head, LedgerEntry } from "../records.ts"
+import type { LedgerEntry } from "../records.ts"
 import { binaries, integers, texts, times } from "./columns.ts"
-import { headUpdate } from "./heads.ts"
 
 export interface EntryRow {
   readonly seq: bigint
@@ -32,33 +31,26 @@ export const toEntry = (row: EntryRow): LedgerEntry => ({
   hash: row.hash
 })
 
-/**
- * Appends entries and moves the head to their end, in one statement: each is a way to PostgreSQL and back
- * while the workspace is locked.
- */
-export const appendEntries = Effect.fnUntraced(function* (
-  head: Head,
+export const insertEntries = (
+  sql: SqlClient.SqlClient,
+  workspaceId: string,
   entries: ReadonlyArray<LedgerEntry>
-) {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    with moved as (${headUpdate(sql, head)})
-    insert into ledger_entries
-      (workspace_id, seq, format, op_id, op, actor, record_id, time, payload, prev_hash, hash)
-    select ${head.workspaceId}::uuid, seq, ${ENTRY_FORMAT}::smallint, op_id, op, actor, record_id, time,
-      payload, prev_hash, hash
-    from unnest(
-      ${integers(entries.map((entry) => entry.seq))},
-      ${texts(entries.map((entry) => entry.opId))},
-      ${texts(entries.map((entry) => entry.op))},
-      ${texts(entries.map((entry) => entry.actor))},
-      ${texts(entries.map((entry) => entry.recordId))},
-      ${times(entries.map((entry) => entry.time))},
-      ${texts(entries.map((entry) => entry.payload))},
-      ${binaries(entries.map((entry) => entry.previousHash))},
-      ${binaries(entries.map((entry) => entry.hash))}
-    ) as entry (seq, op_id, op, actor, record_id, time, payload, prev_hash, hash)`
-})
+) => sql`
+  insert into ledger_entries
+    (workspace_id, seq, format, op_id, op, actor, record_id, time, payload, prev_hash, hash)
+  select ${workspaceId}::uuid, seq, ${ENTRY_FORMAT}::smallint, op_id, op, actor, record_id, time,
+    payload, prev_hash, hash
+  from unnest(
+    ${integers(entries.map((entry) => entry.seq))},
+    ${texts(entries.map((entry) => entry.opId))},
+    ${texts(entries.map((entry) => entry.op))},
+    ${texts(entries.map((entry) => entry.actor))},
+    ${texts(entries.map((entry) => entry.recordId))},
+    ${times(entries.map((entry) => entry.time))},
+    ${texts(entries.map((entry) => entry.payload))},
+    ${binaries(entries.map((entry) => entry.previousHash))},
+    ${binaries(entries.map((entry) => entry.hash))}
+  ) as entry (seq, op_id, op, actor, record_id, time, payload, prev_hash, hash)`
 
 /** Which of these operations are in the ledger: asked when the outcome of a COMMIT is unknown. */
 export const recordedOperations = Effect.fnUntraced(function* (

@@ -66,8 +66,7 @@ export const lockHead = Effect.fnUntraced(function* (workspaceId: string) {
   return rows.map(toHead)[0]
 })
 
-/** The head as the statement that appends entries writes it. */
-export const headUpdate = (sql: SqlClient.SqlClient, head: Head) => {
+export const updateHead = (sql: SqlClient.SqlClient, head: Head) => {
   const { counts } = head
   return sql`
     update workspace_heads set

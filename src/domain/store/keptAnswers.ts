@@ -36,27 +36,25 @@ export const loadKeptAnswers = Effect.fnUntraced(function* (
   )
 })
 
-export const insertKeptAnswers = Effect.fnUntraced(function* (
+export const insertKeptAnswers = (
+  sql: SqlClient.SqlClient,
   workspaceId: string,
   answers: ReadonlyArray<KeptAnswer>,
   expiresAt: number
-) {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    insert into idempotency_keys
-      (workspace_id, token_id, key, fingerprint, op_id, record_id, expires_at)
-    select ${workspaceId}::uuid, token_id, key, fingerprint, op_id, record_id, ${time(expiresAt)}
-    from unnest(
-      ${texts(answers.map((answer) => answer.tokenId))},
-      ${texts(answers.map((answer) => answer.key))},
-      ${texts(answers.map((answer) => answer.fingerprint))},
-      ${texts(answers.map((answer) => answer.receipt.op_id))},
-      ${texts(answers.map((answer) => answer.receipt.record_id))}
-    ) as answer (token_id, key, fingerprint, op_id, record_id)
-    on conflict (workspace_id, token_id, key) do update set
-      fingerprint = excluded.fingerprint, op_id = excluded.op_id,
-      record_id = excluded.record_id, expires_at = excluded.expires_at`
-})
+) => sql`
+  insert into idempotency_keys
+    (workspace_id, token_id, key, fingerprint, op_id, record_id, expires_at)
+  select ${workspaceId}::uuid, token_id, key, fingerprint, op_id, record_id, ${time(expiresAt)}
+  from unnest(
+    ${texts(answers.map((answer) => answer.tokenId))},
+    ${texts(answers.map((answer) => answer.key))},
+    ${texts(answers.map((answer) => answer.fingerprint))},
+    ${texts(answers.map((answer) => answer.receipt.op_id))},
+    ${texts(answers.map((answer) => answer.receipt.record_id))}
+  ) as answer (token_id, key, fingerprint, op_id, record_id)
+  on conflict (workspace_id, token_id, key) do update set
+    fingerprint = excluded.fingerprint, op_id = excluded.op_id,
+    record_id = excluded.record_id, expires_at = excluded.expires_at`
 
 /** Removes one small batch of expired keys; answers how many, so that the caller knows to go on. */
 export const deleteExpiredAnswers = Effect.fnUntraced(function* (now: number, count: number) {

@@ -29,17 +29,15 @@ export const loadLinks = Effect.fnUntraced(function* (
   )
 })
 
-export const insertLinks = Effect.fnUntraced(function* (
+export const insertLinks = (
+  sql: SqlClient.SqlClient,
   workspaceId: string,
   links: ReadonlyArray<Link>
-) {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    insert into links (workspace_id, memory_id, commitment_id, seq)
-    select ${workspaceId}::uuid, memory_id, commitment_id, seq
-    from unnest(
-      ${texts(links.map((link) => link.memoryId))},
-      ${texts(links.map((link) => link.commitmentId))},
-      ${integers(links.map((link) => link.seq))}
-    ) as link (memory_id, commitment_id, seq)`
-})
+) => sql`
+  insert into links (workspace_id, memory_id, commitment_id, seq)
+  select ${workspaceId}::uuid, memory_id, commitment_id, seq
+  from unnest(
+    ${texts(links.map((link) => link.memoryId))},
+    ${texts(links.map((link) => link.commitmentId))},
+    ${integers(links.map((link) => link.seq))}
+  ) as link (memory_id, commitment_id, seq)`

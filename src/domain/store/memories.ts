@@ -44,32 +44,30 @@ export const loadMemories = Effect.fnUntraced(function* (
 })
 
 /** Writes each record in its last state, new ones and changed ones alike. */
-export const saveMemories = Effect.fnUntraced(function* (
+export const saveMemories = (
+  sql: SqlClient.SqlClient,
   workspaceId: string,
   records: ReadonlyArray<MemoryRecord>
-) {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    insert into memories
-      (workspace_id, id, created_seq, body, kind, status, tags, priority, meta,
-       created_at, updated_at)
-    select ${workspaceId}::uuid, id, created_seq, body, kind, status,
-      array(select jsonb_array_elements_text(tags::jsonb)), priority, meta,
-      created_at, updated_at
-    from unnest(
-      ${texts(records.map((record) => record.id))},
-      ${integers(records.map((record) => record.createdSeq))},
-      ${texts(records.map((record) => record.body))},
-      ${texts(records.map((record) => record.kind))},
-      ${texts(records.map((record) => record.status))},
-      ${lists(records.map((record) => record.tags))},
-      ${texts(records.map((record) => record.priority))},
-      ${texts(records.map((record) => JSON.stringify(record.meta)))},
-      ${times(records.map((record) => record.createdAt))},
-      ${times(records.map((record) => record.updatedAt))}
-    ) as record (id, created_seq, body, kind, status, tags, priority, meta,
-      created_at, updated_at)
-    on conflict (workspace_id, id) do update set
-      kind = excluded.kind, status = excluded.status, priority = excluded.priority,
-      meta = excluded.meta, updated_at = excluded.updated_at`
-})
+) => sql`
+  insert into memories
+    (workspace_id, id, created_seq, body, kind, status, tags, priority, meta,
+     created_at, updated_at)
+  select ${workspaceId}::uuid, id, created_seq, body, kind, status,
+    array(select jsonb_array_elements_text(tags::jsonb)), priority, meta,
+    created_at, updated_at
+  from unnest(
+    ${texts(records.map((record) => record.id))},
+    ${integers(records.map((record) => record.createdSeq))},
+    ${texts(records.map((record) => record.body))},
+    ${texts(records.map((record) => record.kind))},
+    ${texts(records.map((record) => record.status))},
+    ${lists(records.map((record) => record.tags))},
+    ${texts(records.map((record) => record.priority))},
+    ${texts(records.map((record) => JSON.stringify(record.meta)))},
+    ${times(records.map((record) => record.createdAt))},
+    ${times(records.map((record) => record.updatedAt))}
+  ) as record (id, created_seq, body, kind, status, tags, priority, meta,
+    created_at, updated_at)
+  on conflict (workspace_id, id) do update set
+    kind = excluded.kind, status = excluded.status, priority = excluded.priority,
+    meta = excluded.meta, updated_at = excluded.updated_at`

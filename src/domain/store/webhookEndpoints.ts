@@ -62,31 +62,29 @@ export const findEndpoint = Effect.fnUntraced(function* (workspaceId: string, id
   return rows.map(toEndpoint)[0]
 })
 
-export const saveEndpoints = Effect.fnUntraced(function* (
+export const saveEndpoints = (
+  sql: SqlClient.SqlClient,
   workspaceId: string,
   endpoints: ReadonlyArray<WebhookEndpoint>
-) {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    insert into webhook_endpoints
-      (workspace_id, id, url, secret, events, states, created_at, updated_at)
-    select ${workspaceId}::uuid, id, url, secret,
-      array(select jsonb_array_elements_text(events::jsonb)),
-      array(select jsonb_array_elements_text(states::jsonb)),
-      created_at, updated_at
-    from unnest(
-      ${texts(endpoints.map((endpoint) => endpoint.id))},
-      ${texts(endpoints.map((endpoint) => endpoint.url))},
-      ${texts(endpoints.map((endpoint) => endpoint.secret))},
-      ${lists(endpoints.map((endpoint) => endpoint.events))},
-      ${lists(endpoints.map((endpoint) => endpoint.states))},
-      ${times(endpoints.map((endpoint) => endpoint.createdAt))},
-      ${times(endpoints.map((endpoint) => endpoint.updatedAt))}
-    ) as endpoint (id, url, secret, events, states, created_at, updated_at)
-    on conflict (workspace_id, id) do update set
-      secret = excluded.secret, previous_secret = null, previous_secret_until = null,
-      events = excluded.events, states = excluded.states, updated_at = excluded.updated_at`
-})
+) => sql`
+  insert into webhook_endpoints
+    (workspace_id, id, url, secret, events, states, created_at, updated_at)
+  select ${workspaceId}::uuid, id, url, secret,
+    array(select jsonb_array_elements_text(events::jsonb)),
+    array(select jsonb_array_elements_text(states::jsonb)),
+    created_at, updated_at
+  from unnest(
+    ${texts(endpoints.map((endpoint) => endpoint.id))},
+    ${texts(endpoints.map((endpoint) => endpoint.url))},
+    ${texts(endpoints.map((endpoint) => endpoint.secret))},
+    ${lists(endpoints.map((endpoint) => endpoint.events))},
+    ${lists(endpoints.map((endpoint) => endpoint.states))},
+    ${times(endpoints.map((endpoint) => endpoint.createdAt))},
+    ${times(endpoints.map((endpoint) => endpoint.updatedAt))}
+  ) as endpoint (id, url, secret, events, states, created_at, updated_at)
+  on conflict (workspace_id, id) do update set
+    secret = excluded.secret, previous_secret = null, previous_secret_until = null,
+    events = excluded.events, states = excluded.states, updated_at = excluded.updated_at`
 
 /** Writes what is given and nothing else: a rotation at the same time is not undone. */
 export const changeEndpoint = Effect.fnUntraced(function* (
