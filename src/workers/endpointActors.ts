@@ -20,7 +20,7 @@ export interface EndpointActors {
   readonly idle: Effect.Effect<void>
 }
 
-/** What the actors have done. */
+/** What the actors leave to the workers. */
 export interface EndpointWork<R> {
   /**
    * Makes one attempt to its end, its logging included. It says when it has been answered: from then
@@ -62,6 +62,8 @@ export const makeEndpointActors = Effect.fnUntraced(function* <R>({
   const actors = new Map<string, EndpointActor>()
   const places = new Places()
   const isScarceHere = () => places.isScarce || isScarce()
+  /** That of an endpoint for which there is no actor. */
+  const emptyQueue = new EndpointQueue(isScarceHere)
 
   const start = ({ queue, wake }: EndpointActor, delivery: ClaimedDelivery) => {
     let isAnswered = false
@@ -111,8 +113,7 @@ export const makeEndpointActors = Effect.fnUntraced(function* <R>({
 
   return {
     add: (deliveries) => deliveries.forEach(add),
-    roomForFirst: (endpointId) =>
-      (actors.get(endpointId)?.queue ?? new EndpointQueue(isScarceHere)).roomForFirst,
+    roomForFirst: (endpointId) => (actors.get(endpointId)?.queue ?? emptyQueue).roomForFirst,
     takenAtOnce: () => (isScarceHere() ? HELD_AFTER_TIMEOUT : TAKEN_AT_ONCE),
     hasRoom: (endpointId) => {
       const actor = actors.get(endpointId)

@@ -1,5 +1,6 @@
 // What one batch reads and writes, all inside the transaction that holds the head's lock: each kind
-// of row with one statement, and no statement for what the batch does not touch.
+// of row is read with one statement, everything is written with one, and what the batch does not touch
+// is in neither.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Loaded } from "../batchDraft.ts"

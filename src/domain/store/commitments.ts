@@ -55,7 +55,10 @@ export const loadCommitments = Effect.fnUntraced(function* (
   return rows.map(toCommitment)
 })
 
-/** Writes each record in its last state, new ones and changed ones alike. */
+/**
+ * A part of the statement that writes a batch: each record in its last state, new ones and changed ones
+ * alike.
+ */
 export const saveCommitments = (
   sql: SqlClient.SqlClient,
   workspaceId: string,

@@ -68,7 +68,11 @@ const freeDeliveries = (
   limit ${perEndpoint}
 )`
 
-/** The first attempt for a commitment waits until the one before it, for the same endpoint, has ended. */
+/**
+ * The first attempt for a commitment waits until the one before it, for the same endpoint, has ended: it
+ * is the turn of the lowest `seq`. (`not exists` an earlier one would say the same, and be planned as a
+ * join that reads the endpoint's whole backlog for each delivery.)
+ */
 const itsTurn = (sql: SqlClient.SqlClient) => sql`delivery.seq = (
   select min(earlier.seq) from webhook_deliveries earlier
   where earlier.workspace_id = delivery.workspace_id

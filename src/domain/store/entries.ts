@@ -31,6 +31,7 @@ export const toEntry = (row: EntryRow): LedgerEntry => ({
   hash: row.hash
 })
 
+/** A part of the statement that writes a batch. */
 export const insertEntries = (
   sql: SqlClient.SqlClient,
   workspaceId: string,

@@ -66,6 +66,7 @@ export const lockHead = Effect.fnUntraced(function* (workspaceId: string) {
   return rows.map(toHead)[0]
 })
 
+/** A part of the statement that writes a batch. */
 export const updateHead = (sql: SqlClient.SqlClient, head: Head) => {
   const { counts } = head
   return sql`

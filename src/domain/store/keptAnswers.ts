@@ -36,6 +36,7 @@ export const loadKeptAnswers = Effect.fnUntraced(function* (
   )
 })
 
+/** A part of the statement that writes a batch. */
 export const insertKeptAnswers = (
   sql: SqlClient.SqlClient,
   workspaceId: string,

@@ -29,6 +29,7 @@ export const loadLinks = Effect.fnUntraced(function* (
   )
 })
 
+/** A part of the statement that writes a batch. */
 export const insertLinks = (
   sql: SqlClient.SqlClient,
   workspaceId: string,

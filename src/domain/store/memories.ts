@@ -43,7 +43,10 @@ export const loadMemories = Effect.fnUntraced(function* (
   return rows.map(toMemory)
 })
 
-/** Writes each record in its last state, new ones and changed ones alike. */
+/**
+ * A part of the statement that writes a batch: each record in its last state, new ones and changed ones
+ * alike.
+ */
 export const saveMemories = (
   sql: SqlClient.SqlClient,
   workspaceId: string,

@@ -62,6 +62,7 @@ export const findEndpoint = Effect.fnUntraced(function* (workspaceId: string, id
   return rows.map(toEndpoint)[0]
 })
 
+/** A part of the statement that writes a batch. */
 export const saveEndpoints = (
   sql: SqlClient.SqlClient,
   workspaceId: string,
